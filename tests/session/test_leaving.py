@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from interlingua import AdapterCapabilities, AdapterError, ErrorClass, NotConfigured, SqliteStore
+from interlingua import (
+    AdapterCapabilities,
+    AdapterError,
+    ErrorClass,
+    NotConfigured,
+    SqliteStore,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.agent.routing import Router, Rules
 from interlingua.agent.session import Session, SyncSession
 from interlingua.client.embedded import Script, Step
@@ -27,6 +35,33 @@ async def test_a_stream_that_nobody_read() -> None:
     unread = session.stream("are you there?")
     await unread.aclose()
     assert (await session.send("go on")).text == "You said: go on"
+    await session.close()
+
+
+async def test_a_turn_after_a_stream_that_was_read_is_not_disturbed() -> None:
+    """A stream without a reference is over at once; but not the turn that runs after it."""
+
+    async def ask_again() -> str:
+        """Ask again."""
+        await session.send("at the same time")
+        return "asked"
+
+    script = Script(ECHO, Step(content=(ToolUseBlock("c", "ask_again", input={}),)), ECHO)
+    session = Session("anthropic:m", [ask_again], manager=scripted(script))
+    async for _ in session.stream("hello"):
+        pass
+    await session.run("go on")
+    (result,) = session.messages[4].content
+    assert isinstance(result, ToolResultBlock)
+    assert "a turn of this session is still running" in str(result.content)
+    assert [message.role for message in session.messages] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
     await session.close()
 
 

@@ -160,6 +160,8 @@ class Session(StoredConversation):
         if self._last_stream is None or self._last_stream[0]() is not None:
             return False
         steps = self._last_stream[1]
+        if steps.command is None:  # it was read to its end: another turn is running
+            return False
         if isinstance(steps.command, CallModel) and steps.command.stream is not None:
             steps.command.stream.leave()
         steps.close()
