@@ -39,8 +39,7 @@ def map_requests(
     ``model`` is a name as for ``connect``, several as for ``Router``, a router or a client. ``docs/many.md`` has the
     options; ``base_url``, ``api_key`` and the other words of ``connect`` may be given too.
     """
-    if "api_key" in arguments:
-        arguments["api_key"] = hidden(arguments["api_key"])
+    _hide_key(arguments)
     if isinstance(model, AsyncClient):
         return model.map(inputs, output=output, **_only_options(arguments))
     router, options, is_own = _routed(model, output, arguments)
@@ -60,8 +59,7 @@ def map_requests_sync(
     **arguments: Unpack[Arguments],
 ) -> SyncMap[T]:
     """As ``map_requests``, blocking: ``for result in map_requests_sync(prompts, "openai:fast")``. It uses threads."""
-    if "api_key" in arguments:
-        arguments["api_key"] = hidden(arguments["api_key"])
+    _hide_key(arguments)
     if isinstance(model, Client):
         return model.map(inputs, output=output, **_only_options(arguments))
     router, options, is_own = _routed(model, output, arguments)
@@ -72,6 +70,12 @@ def map_requests_sync(
 
     close = router.manager.close_sync if is_own else None
     return SyncMap(complete, router.cancel_sync, inputs, options, ", ".join(router.models), close)
+
+
+def _hide_key(arguments: Arguments) -> None:
+    """Tracebacks with local variables do not show it then."""
+    if "api_key" in arguments:
+        arguments["api_key"] = hidden(arguments["api_key"])
 
 
 def _only_options(arguments: Arguments) -> MapOptions:

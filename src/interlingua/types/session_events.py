@@ -45,58 +45,57 @@ class StepEnd(EventBase, frozen=True, tag="step.end"):
     cost_usd: float | None = None
 
 
-class ToolStart(EventBase, frozen=True, tag="tool.start"):
+class CallEventBase(EventBase, frozen=True):
+    """The root of the events of one call."""
+
+    call: ToolUseBlock
+
+
+class ToolStart(CallEventBase, frozen=True, tag="tool.start"):
     """The function of a tool is called now."""
 
     type: ClassVar[Literal["tool.start"]] = "tool.start"
-    call: ToolUseBlock
 
 
-class ToolResult(EventBase, frozen=True, tag="tool.result"):
+class ToolResult(CallEventBase, frozen=True, tag="tool.result"):
     """A tool returned its result."""
 
     type: ClassVar[Literal["tool.result"]] = "tool.result"
-    call: ToolUseBlock
     result: ToolResultBlock
 
 
-class ToolFailure(EventBase, frozen=True, tag="tool.failure"):
+class ToolFailure(CallEventBase, frozen=True, tag="tool.failure"):
     """A tool raised, or the call was not run, or nobody knows what became of it: ``result`` says which."""
 
     type: ClassVar[Literal["tool.failure"]] = "tool.failure"
-    call: ToolUseBlock
     result: ToolResultBlock
 
 
-class ToolEvent(EventBase, frozen=True, tag="tool.event"):
+class ToolEvent(CallEventBase, frozen=True, tag="tool.event"):
     """An event of another session, which runs as a tool of this one."""
 
     type: ClassVar[Literal["tool.event"]] = "tool.event"
-    call: ToolUseBlock
     session_id: str
     event: SessionEvent
 
 
-class ApprovalAsked(EventBase, frozen=True, tag="approval.asked"):
+class ApprovalAsked(CallEventBase, frozen=True, tag="approval.asked"):
     """Somebody is asked whether a destructive tool may run."""
 
     type: ClassVar[Literal["approval.asked"]] = "approval.asked"
-    call: ToolUseBlock
     definition: ToolDefinition
 
 
-class ApprovalGiven(EventBase, frozen=True, tag="approval.given"):
+class ApprovalGiven(CallEventBase, frozen=True, tag="approval.given"):
     """The call may run."""
 
     type: ClassVar[Literal["approval.given"]] = "approval.given"
-    call: ToolUseBlock
 
 
-class ApprovalRefused(EventBase, frozen=True, tag="approval.refused"):
+class ApprovalRefused(CallEventBase, frozen=True, tag="approval.refused"):
     """The call may not run. ``tool.failure`` follows, with what the model is told."""
 
     type: ClassVar[Literal["approval.refused"]] = "approval.refused"
-    call: ToolUseBlock
     reason: str
 
 

@@ -158,17 +158,11 @@ class Router:
     ) -> Response[T]:
         """The whole answer of the first model that gives one. ``limiters``: besides those of the clients; ``output``:
         as for a client."""
-        if output is None:
-            return await run_steps(self._steps(request, limiters=limiters))
-        asking = Asking(request, output, output_retries)
-        while True:
-            said = await run_steps(self._steps(asking.request, limiters=limiters))
-            if (answer := asking.settle(said, _as_turn)) is not None:
-                return answer
+        return await run_steps(Steps(self._ask(request, output, output_retries, limiters=limiters)))
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
         """The answer as it comes. If a model fails before its first content, the next one is called."""
-        return stream_steps(self._steps(request))
+        return stream_steps(Steps(self._call(request)))
 
     def complete_sync(
         self,
@@ -179,26 +173,29 @@ class Router:
         output_retries: int = RETRIES,
     ) -> Response[T]:
         """As ``complete``, blocking."""
-        if output is None:
-            return run_steps_sync(self._steps(request, blocking=True, limiters=limiters))
-        asking = Asking(request, output, output_retries)
-        while True:
-            said = run_steps_sync(self._steps(asking.request, blocking=True, limiters=limiters))
-            if (answer := asking.settle(said, _as_turn)) is not None:
-                return answer
+        return run_steps_sync(Steps(self._ask(request, output, output_retries, limiters=limiters, blocking=True)))
 
     def stream_sync(self, request: Request) -> Iterator[Event]:
         """As ``stream``, blocking."""
-        return stream_steps_sync(self._steps(request, blocking=True))
+        return stream_steps_sync(Steps(self._call(request, blocking=True)))
 
-    def _steps(
+    def _ask(
+        self, request: Request, output: OutputType[T], retries: int, **how: Any
+    ) -> Generator[CallModel | FetchMedia, Any, Response[T]]:
+        """One call; with ``output``, calls until an answer fits."""
+        if output is None:
+            return (yield from self._call(request, **how))
+        asking = Asking(request, output, retries)
+        while True:
+            said = yield from self._call(asking.request, **how)
+            if (answer := asking.settle(said, _as_turn)) is not None:
+                return answer
+
+    def _call(
         self, request: Request, *, blocking: bool = False, limiters: tuple[Limiter, ...] = ()
-    ) -> Steps[Response]:
+    ) -> Generator[CallModel | FetchMedia, Any, Response]:
         route = self.route(blocking=blocking, first=request.model)
         route.limiters = limiters
-        return Steps(self._call(request, route))
-
-    def _call(self, request: Request, route: Route) -> Generator[CallModel | FetchMedia, Any, Response]:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)
         try:
             return (yield from call_route(route, request))

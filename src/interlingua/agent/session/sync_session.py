@@ -68,11 +68,7 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[TurnOptions],
     ) -> Response[T]:
-        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``.
-
-        ``output`` is the type of ``response.output``. An answer that does not fit goes back to the model with the
-        reason, ``output_retries`` times at most; then ``OutputError`` is raised.
-        """
+        """As ``Session.send``: one answer, whose tool calls are left to the caller."""
         turn = self.begin(content, options, loop=False, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
@@ -83,7 +79,7 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """Answers and tool runs until the model calls no more tools, or until a limit is reached. The last answer."""
+        """As ``Session.run``: answers and tool runs until the model calls no more tools. The last answer."""
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
@@ -94,8 +90,7 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """The last question once more, as it was asked (``send`` or ``run``): its answer is taken back first, or it is
-        the question of a turn that failed without an answer. If this fails too, all is as it was before."""
+        """As ``Session.retry``: the last question once more, after its answer was taken back."""
         turn = self.begin_retry(options, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 

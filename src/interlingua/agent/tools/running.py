@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from ...types.blocks import ToolResultBlock, ToolUseBlock
 from ...types.session_events import (
@@ -26,7 +26,7 @@ from .reading import Ready
 from .results import failure, failure_of, result_of
 from .threads import Threads
 
-__all__ = ["Approve", "Batch", "OnResult", "OnStart", "cancellations"]
+__all__ = ["Approve", "Batch", "BatchArguments", "OnResult", "OnStart", "cancellations"]
 
 log = logging.getLogger("interlingua")
 
@@ -49,6 +49,18 @@ Watcher = Callable[[SessionEvent], object]
 """Told of what happens to each call."""
 
 
+class BatchArguments(TypedDict, total=False):
+    """What a batch may be told beside its calls."""
+
+    started: Container[str]
+    """Ids of calls that were started earlier; they are answered, but not run again."""
+    approve: Approve | None
+    on_result: OnResult | None
+    on_start: OnStart | None
+    metadata: Mapping[str, Any] | None
+    """For ``ToolContext``."""
+
+
 class Batch:
     """The calls of one answer. ``run`` and ``watch`` run them; ``runs`` says at any time how far each came."""
 
@@ -60,18 +72,16 @@ class Batch:
         *,
         parallel: int | None,
         timeout: float | None,
-        started: Container[str] = (),
-        approve: Approve | None = None,
-        on_result: OnResult | None = None,
-        on_start: OnStart | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        **arguments: Unpack[BatchArguments],
     ) -> None:
+        started = arguments.get("started", ())
         self.runs = tuple(CallRun(call, "started" if call.id in started else "offered") for call in calls)
         self.cause: str | None = None
         """Why the calls were stopped, where it is known here and nowhere else."""
         self._prepare, self._threads, self._timeout = prepare, threads, timeout
-        self._approve, self._on_result, self._on_start = approve, on_result, on_start
-        self._metadata = dict(metadata or {})
+        self._approve, self._on_result = arguments.get("approve"), arguments.get("on_result")
+        self._on_start = arguments.get("on_start")
+        self._metadata = dict(arguments.get("metadata") or {})
         self._asking = asyncio.Lock()
         self._places: AbstractAsyncContextManager[Any] = (
             nullcontext() if parallel is None else asyncio.Semaphore(max(1, parallel))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, Protocol, cast, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol, Unpack, cast, runtime_checkable
 
 from ...codec.limits import Limits
 from ...types.blocks import ToolResultBlock, ToolUseBlock
@@ -12,7 +12,7 @@ from .binding import BoundTool, bind, tool
 from .blocking import run_blocking
 from .reading import Ready, read_call
 from .results import failure
-from .running import Approve, Batch, OnResult, OnStart
+from .running import Approve, Batch, BatchArguments, OnResult
 from .signatures import without_partials
 from .threads import Threads
 
@@ -100,33 +100,16 @@ class Toolbox:
     def batch(
         self,
         calls: Iterable[ToolUseBlock],
-        *,
         refused: Mapping[str, str] | None = None,
-        started: Container[str] = (),
-        approve: Approve | None = None,
-        on_result: OnResult | None = None,
-        on_start: OnStart | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        **arguments: Unpack[BatchArguments],
     ) -> Batch:
-        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run.
-        ``started``: ids of calls that were started earlier; they are answered, but not run again."""
+        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run."""
 
         def prepare(call: ToolUseBlock) -> Ready | ToolResultBlock:
             why = refused.get(call.id) if refused else None
             return self.prepare(call) if why is None else failure(call, why)
 
-        return Batch(
-            calls,
-            prepare,
-            self._threads,
-            parallel=self._parallel,
-            timeout=self._timeout,
-            started=started,
-            approve=approve,
-            on_result=on_result,
-            on_start=on_start,
-            metadata=metadata,
-        )
+        return Batch(calls, prepare, self._threads, parallel=self._parallel, timeout=self._timeout, **arguments)
 
     def run_sync(
         self,
