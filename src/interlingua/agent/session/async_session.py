@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
 from inspect import isawaitable
 from typing import Any, Unpack
 from weakref import ref
@@ -19,7 +18,7 @@ from ...types.session_events import SessionEvent
 from ..routing.model_calls import CallModel, FetchMedia
 from ..routing.steps import Steps, run_steps, stream_steps
 from ..tools.binding import BoundTool
-from ..tools.running import Batch, cancellations
+from ..tools.running import cancellations
 from .call_states import BY_CALLER
 from .delegating import async_tool
 from .options import Content, RunOptions, TurnOptions
@@ -77,11 +76,14 @@ class SessionStream(TurnStream[E, T]):
         self._steps.close()
 
 
+def _watch(command: Any) -> AsyncGenerator[SessionEvent, None] | None:
+    return command.batch.watch() if isinstance(command, RunTools) else None
+
+
 class Session(StoredConversation):
     """``send`` calls the model once, ``run`` goes on until the model calls no more tools; ``stream`` and ``run_stream``
     are the same with events. ``session.model = …`` moves the conversation to another model between two turns."""
 
-    _running: Batch | None = None
     _last_stream: tuple[ref[SessionStream[Any, Any]], Steps[Response]] | None = None
 
     async def send(
@@ -151,7 +153,7 @@ class Session(StoredConversation):
 
     def _stream(self, turn: Turn) -> SessionStream[Any, Any]:
         steps = Steps(turn.steps())
-        events = stream_steps(steps, self._perform, self._watch)
+        events = stream_steps(steps, self._perform, _watch)
         stream: SessionStream[Any, Any] = SessionStream(events, steps, turn.output)
         self._last_stream = ref(stream), steps
         return stream
@@ -175,7 +177,7 @@ class Session(StoredConversation):
             self.report.losses += lost
             return request
         if isinstance(command, RunTools):
-            return await self._run_tools(command.batch)
+            return await command.batch.run()
         if isinstance(command, Shorten):
             assert callable(self.overflow)
             shown = self.overflow(command.messages, command.window)
@@ -196,33 +198,14 @@ class Session(StoredConversation):
                 writing.exception()  # else asyncio logs that it was never retrieved
             raise
 
-    async def _run_tools(self, batch: Batch) -> None:
-        self._running = batch
-        try:
-            await batch.run()
-        finally:
-            self._running = None
-
-    def _watch(self, command: Any) -> AsyncGenerator[SessionEvent, None] | None:
-        return self._watch_tools(command.batch) if isinstance(command, RunTools) else None
-
-    async def _watch_tools(self, batch: Batch) -> AsyncGenerator[SessionEvent, None]:
-        self._running = batch
-        try:
-            async with aclosing(batch.watch()) as events:
-                async for event in events:
-                    yield event
-        finally:
-            self._running = None
-
     async def cancel(self) -> bool:
         """End the running turn; what had come of its answer is kept. Returns whether a turn was running."""
         turn = self._turn
         if turn is None or turn.over or turn.cancelled:
             return False
         turn.cancelled = True
-        if self._running is not None:
-            self._running.end(BY_CALLER)
+        if turn.batch is not None:
+            turn.batch.end(BY_CALLER)
             return True
         return await self.router.cancel(turn.request_id)
 

@@ -16,7 +16,6 @@ from ..routing.model_calls import FetchMedia
 from ..routing.steps import Steps, run_steps_sync, stream_steps_sync
 from ..tools.binding import BoundTool
 from ..tools.blocking import iterate_blocking, run_blocking
-from ..tools.running import Batch
 from .call_states import BY_CALLER
 from .delegating import sync_tool
 from .options import Content, RunOptions, TurnOptions
@@ -55,11 +54,14 @@ class SyncSessionStream(TurnStream[E, T]):
         self._steps.close()
 
 
+def _watch(command: Any) -> Generator[SessionEvent, None, None] | None:
+    return iterate_blocking(command.batch.watch()) if isinstance(command, RunTools) else None
+
+
 class SyncSession(StoredConversation):
     """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
 
     blocking = True
-    _running: Batch | None = None
 
     def send(
         self,
@@ -122,7 +124,7 @@ class SyncSession(StoredConversation):
 
     def _stream(self, turn: Turn) -> SyncSessionStream[Any, Any]:
         steps = Steps(turn.steps())
-        return SyncSessionStream(stream_steps_sync(steps, self._perform, self._watch), steps, turn.output)
+        return SyncSessionStream(stream_steps_sync(steps, self._perform, _watch), steps, turn.output)
 
     def _perform(self, command: Any) -> Any:
         if isinstance(command, FetchMedia):
@@ -132,7 +134,7 @@ class SyncSession(StoredConversation):
             self.report.losses += lost
             return request
         if isinstance(command, RunTools):
-            return self._run_tools(command.batch)
+            return run_blocking(command.batch.run())
         if isinstance(command, Shorten):
             assert callable(self.overflow)
             shown = self.overflow(command.messages, command.window)
@@ -143,30 +145,13 @@ class SyncSession(StoredConversation):
         self.persist()
         return None
 
-    def _run_tools(self, batch: Batch) -> None:
-        self._running = batch
-        try:
-            run_blocking(batch.run())
-        finally:
-            self._running = None
-
-    def _watch(self, command: Any) -> Generator[SessionEvent, None, None] | None:
-        return self._watch_tools(command.batch) if isinstance(command, RunTools) else None
-
-    def _watch_tools(self, batch: Batch) -> Generator[SessionEvent, None, None]:
-        self._running = batch
-        try:
-            yield from iterate_blocking(batch.watch())
-        finally:
-            self._running = None
-
     def cancel(self) -> bool:
         """End the running turn, from any thread; running tools are waited for. Returns whether a turn was running."""
-        turn, batch = self._turn, self._running
+        turn = self._turn
         if turn is None or turn.over or turn.cancelled:
             return False
         turn.cancelled = True
-        if batch is not None:
+        if (batch := turn.batch) is not None:  # another thread may take it away
             batch.close(BY_CALLER)
             return True
         return self.router.cancel_sync(turn.request_id)

@@ -104,8 +104,8 @@ class Turn:
     """Of the last answer."""
     _announcer: Announcer | None = None
     _error: BaseException | None = None
-    _batch: Batch | None = None
-    """Tools of which the history does not say yet what they came to."""
+    batch: Batch | None = None
+    """The tools that run; while it is there, the history does not say yet what they came to."""
 
     def steps(self) -> Steps:
         """The whole turn. If it fails before anything came of it, the history is as it was before; not if the caller
@@ -165,8 +165,8 @@ class Turn:
         history = self.conversation.history
         is_cancelled = isinstance(error, CancelledError) or not isinstance(error, AdapterError)
         self.report.stop("cancelled" if is_cancelled else "failed", cause_of(error))
-        if self._batch is not None:  # interrupted while its results were written
-            history.conclude(self._batch, cause_of(error))
+        if self.batch is not None:  # interrupted while its results were written
+            history.conclude(self.batch, cause_of(error))
         if is_cancelled and history.open and self._runs_open_calls():
             history.answer([], cause_of(error))
         if not isinstance(error, GeneratorExit | CancelledError) and self._came_to_nothing():
@@ -231,7 +231,7 @@ class Turn:
         return self.loop and all(map(history.entry, history.open))
 
     def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | Tell, None, None]:
-        batch = self._batch = self.conversation.batch(calls)
+        batch = self.batch = self.conversation.batch(calls)
         batch.time = self.allowance.time_left
         if self._announcer is not None:
             batch.observer = self._announcer.tool
@@ -248,7 +248,7 @@ class Turn:
 
     def _conclude(self, batch: Batch, cause: str) -> None:
         self.conversation.history.conclude(batch, cause)
-        self._batch = None
+        self.batch = None
         if batch.observer is not None:
             for event in batch.untold():
                 batch.observer(event)
