@@ -41,9 +41,9 @@ log = logging.getLogger("interlingua")
 
 _SECONDS = 30.0
 _SILENCE = 300.0
+"""Seconds to connect, and of silence: what the package sets where no headers are given."""
 MOST_PAGES = 1000
 """Pages of one server's list of tools; a server that never ends would be read for ever."""
-"""Seconds to connect, and of silence: what the package sets where no headers are given."""
 
 
 class McpTools:
