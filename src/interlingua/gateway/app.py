@@ -61,61 +61,60 @@ class Gateway:
 
     # ------------------------------------------------------------------------------------------------------ one request
 
-    async def __call__(self, inbound: Inbound, answer: Answer) -> None:
+    def __call__(self, inbound: Inbound, answer: Answer) -> Awaitable[None]:
         """Answer a request. A client that leaves ends it at once, also before the headers."""
         own = OWN.get(inbound.path)
         if own is not None:
-            return await own(self.state, answer)
+            return own(self.state, answer)
         if "origin" in inbound.headers:
             answer.headers |= allowed(inbound.headers, self.state.snapshot.settings.origins)
             if is_preflight(inbound.method, inbound.headers) and "access-control-allow-origin" in answer.headers:
-                return answer.whole(204, preflight(inbound.headers), b"")
+                return say_preflight(inbound, answer)
         method = "GET" if answer.is_head else inbound.method
         entrance = find_entrance(inbound.method, inbound.path, inbound.headers) or find_entrance(
             method, inbound.path, inbound.headers
         )
-        dialect = entrance.door.dialect if entrance is not None else spoken(inbound)
+        return self._answer(inbound, answer, entrance)
+
+    async def _answer(self, inbound: Inbound, answer: Answer, entrance: Entrance | None) -> None:
+        """Check the key, then answer. What goes wrong is told in the caller's dialect."""
+        state = self.state
         try:
-            await self._enter(inbound, answer, entrance)
+            if entrance is not None and entrance.door.kind in OPEN:
+                return await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, None))
+            key = state.admission.find_once(inbound.headers, inbound.headers.made)
+            if inbound.path.startswith(RECEIPTS):
+                return self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
+            if entrance is None:
+                raise missing(inbound)
+            kind = CALLS.get(entrance.door.kind)
+            call = None if kind is None else kind(state, inbound, answer, entrance, key)
+            used = state.admission.enter(key)
+            state.open += 1
+            try:
+                await (other(Asked(state, inbound, answer, entrance, key)) if call is None else call.run())
+            except asyncio.CancelledError:
+                if call is not None and not inbound.is_gone:  # the server stops, and the client is still there
+                    call.stop()
+                raise
+            finally:
+                state.open -= 1
+                state.admission.leave(used)
         except AdapterError as error:
-            self._refuse(answer, error, dialect)
+            self._refuse(answer, error, spoken(inbound, entrance))
         except asyncio.CancelledError:
             if inbound.is_gone:
-                self.state.metrics.add("interlingua_left_total")
-            elif self.state.draining:
-                self._refuse(answer, stopping(), dialect)
+                state.metrics.add("interlingua_left_total")
+            elif state.draining:
+                self._refuse(answer, stopping(), spoken(inbound, entrance))
         except Exception:
             id = new_ulid()
             log.exception("%s: an error of the gateway", id)
-            self._refuse(answer, ServerError(f"the gateway failed; its log says why under {id}"), dialect)
-
-    async def _enter(self, inbound: Inbound, answer: Answer, entrance: Entrance | None) -> None:
-        """Check the key and its limits, then answer."""
-        state = self.state
-        if entrance is not None and entrance.door.kind in OPEN:
-            return await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, None))
-        key = state.admission.find_once(inbound.headers, inbound.headers.made)
-        if inbound.path.startswith(RECEIPTS):
-            return self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
-        if entrance is None:
-            raise missing(inbound)
-        used = state.admission.enter(key)
-        state.open += 1
-        try:
-            if (kind := CALLS.get(entrance.door.kind)) is not None:
-                call = kind(state, inbound, answer, entrance, key)
-                try:
-                    await call.run()
-                except asyncio.CancelledError:
-                    if not inbound.is_gone:  # the server stops, and the client is still there
-                        call.stop()
-                    raise
-            else:
-                answers = count if entrance.door.kind == "count" else ANSWERS[entrance.door.kind]
-                await answers(Asked(state, inbound, answer, entrance, key))
-        finally:
-            state.open -= 1
-            state.admission.leave(used)
+            self._refuse(
+                answer,
+                ServerError(f"the gateway failed; its log says why under {id}"),
+                spoken(inbound, entrance),
+            )
 
     def _receipt(self, id: str, key: Key | None, answer: Answer) -> None:
         found = self.state.receipts.find(id, None if key is None else key.name)
@@ -146,8 +145,10 @@ def missing(inbound: Inbound) -> AdapterError:
     return InvalidRequestError(f"this gateway has no {inbound.method} {inbound.path}"[:300], provider_status=NOT_FOUND)
 
 
-def spoken(inbound: Inbound) -> str:
-    """The dialect in which to refuse a request that no endpoint takes."""
+def spoken(inbound: Inbound, entrance: Entrance | None) -> str:
+    """The dialect in which to refuse a request: that of the endpoint, else what the request looks like."""
+    if entrance is not None:
+        return entrance.door.dialect
     family = PREFIXES.get(inbound.path[1:].partition("/")[0])
     if family:
         return family[0]
@@ -160,6 +161,17 @@ def spoken(inbound: Inbound) -> str:
 
 async def _say(answer: Answer, status: int, body: Json) -> None:
     answer.whole(status, JSON, msgspec.json.encode(body))
+
+
+def other(asked: Asked) -> Awaitable[None]:
+    """What answers at an endpoint that needs a key, and no provider."""
+    kind = asked.entrance.door.kind
+    return count(asked) if kind == "count" else ANSWERS[kind](asked)
+
+
+async def say_preflight(inbound: Inbound, answer: Answer) -> None:
+    """A browser asks what it may send."""
+    answer.whole(204, preflight(inbound.headers), b"")
 
 
 async def health(state: State, answer: Answer) -> None:

@@ -15,6 +15,7 @@ import hashlib
 import hmac
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -25,7 +26,9 @@ from ..types.loss import Loss
 from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.words import Role
-from .shared import Shared
+
+if TYPE_CHECKING:
+    from .shared import Shared
 
 __all__ = ["ENVELOPE", "Envelopes", "Vault", "has_state", "issuers", "restore", "state_of"]
 

@@ -29,6 +29,7 @@ FAMILIES = {
 """How the names of headers begin that a vendor's clients send to it."""
 WITH_QUERY = frozenset({"anthropic-messages", "gemini"})
 """Dialects whose clients say something in the query."""
+NOT_RETURNED = NOT_FORWARDED | {"set-cookie"}
 SECRET = frozenset({"key", "api_key", "access_token", "token"})
 
 
@@ -60,7 +61,7 @@ def _goes_on(name: str, dialect: str) -> bool:
 
 def answer_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers of an answer that come back to the client: not those of the connection, and no cookies."""
-    return {name: value for name, value in headers.items() if name not in NOT_FORWARDED and name != "set-cookie"}
+    return {name: value for name, value in headers.items() if name not in NOT_RETURNED}
 
 
 # -------------------------------------------------------------------------------------- tools that not all servers know

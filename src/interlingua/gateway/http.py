@@ -294,10 +294,10 @@ class Answer:
 
     def whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Everything at once."""
-        self.frames = None
-        self._begin(status, headers)
+        self.started = self.finished = True
+        self._status, self._head, self.frames = status, {**headers, **self.headers}, None
         self._held = [body]
-        self.end()
+        self.flush()
 
     def flush(self) -> None:
         """Write what was said since ``start``. Only a body that is complete by now has a length."""

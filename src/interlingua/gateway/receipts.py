@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json
 from msgspec.structs import asdict
@@ -12,7 +12,9 @@ from msgspec.structs import asdict
 from ..types.base import Json
 from ..types.loss import Loss
 from ..types.usage import TokenUsage
-from .shared import Shared
+
+if TYPE_CHECKING:
+    from .shared import Shared
 
 __all__ = ["Attempt", "Receipt", "Receipts"]
 

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
@@ -22,7 +23,6 @@ import uvicorn
 
 from ..client.models_file import ConfigError
 from ..client.models_file.watching import stamp_of
-from . import shared
 from .app import Gateway
 from .config import Snapshot, StartError
 from .connection import Connection
@@ -196,7 +196,7 @@ def serve(state: State, announce: Callable[[str], object], read: Read | None = N
 
 def _serve_together(state: State, read: Read | None, sockets: list[socket.socket], path: str) -> int:
     """Several processes. What they share is in one file, which is gone with them."""
-    shared.create(path)
+    import_module(".shared", __package__).create(path)
 
     def work(number: int, alive: int) -> int:
         for other in sockets:

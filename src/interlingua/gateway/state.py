@@ -7,7 +7,8 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
@@ -23,7 +24,9 @@ from .config import Route, Snapshot, StartError
 from .direct import Directs
 from .metrics import Labels, Metrics, Sums
 from .receipts import Receipt, Receipts
-from .shared import Shared
+
+if TYPE_CHECKING:
+    from .shared import Shared
 
 __all__ = ["State"]
 
@@ -99,7 +102,10 @@ class State:
 
     def share(self, path: str, process: int) -> None:
         """Keep receipts, state of answers and sums in a file that other processes of this gateway use too."""
-        self._shared = shared = Shared(path, process, self.clock, limits=LIMITS)
+        made: type[Shared] = import_module(
+            ".shared", __package__
+        ).Shared  # with SQLite, which one process does not need
+        self._shared = shared = made(path, process, self.clock, limits=LIMITS)
         self.receipts.shared = self.vault.shared = shared
         before = shared.sums().get(process)
         if before is not None:

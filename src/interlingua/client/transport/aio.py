@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import suppress
 from ssl import SSLContext
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 from yarl import URL
@@ -27,6 +27,8 @@ __all__ = ["AioTransport"]
 
 CHUNK = 2**16
 MOST_REMEMBERED = 64
+K = TypeVar("K")
+V = TypeVar("V")
 PLAIN_URL = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
 
 
@@ -104,7 +106,8 @@ class AioTransport:
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
         self._shared_timer: SharedTimer | None = None
-        self._heads: dict[str, tuple[dict[str, str], Head]] = {}
+        self._heads: dict[tuple[str, ...], tuple[dict[str, str], Head]] = {}
+        self._latest_heads: dict[str, tuple[dict[str, str], Head]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def send(self, request: HttpRequest) -> Coroutine[Any, Any, AsyncReply]:
@@ -154,6 +157,7 @@ class AioTransport:
         """A new session. Connections of another event loop, most likely a closed one, cannot be used in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
         self._heads.clear()
+        self._latest_heads.clear()
         pool = Pool(ssl=self._tls, **self._pool)
         session = self._session = aiohttp.ClientSession(
             connector=pool,
@@ -170,21 +174,29 @@ class AioTransport:
         return session, timer
 
     def _head(self, request: HttpRequest) -> Head | None:
-        """The head of a request that needs no session. Cached by URL, because most calls repeat an earlier one."""
+        """The head of a request that needs no session. Remembered, because most calls repeat an earlier one: that of
+        the last call of this URL, and those of callers with other headers."""
         if len(request.body) > LONGEST or request.method != "POST":
             return None
-        known = self._heads.get(request.url)
-        if known is not None and known[0] == request.headers:
-            return known[1]
-        if self._proxies.find(request.url) is not None:
-            return None
+        url, headers = request.url, request.headers
+        found = self._latest_heads.get(url)
+        if found is not None and found[0] == headers:
+            return found[1]
+        key = url, *headers.values()
+        found = self._heads.get(key)
+        if found is None or found[0] != headers:
+            if self._proxies.find(url) is not None:
+                return None
+            found = dict(headers), self._write_head(request)
+            _remember(self._heads, key, found)
+        _remember(self._latest_heads, url, found)
+        return found[1]
+
+    def _write_head(self, request: HttpRequest) -> Head:
         try:
-            head = write_head(request, self._url(request.url))
+            return write_head(request, self._url(request.url))
         except aiohttp.InvalidURL:
             raise no_url() from None
-        if known is not None or len(self._heads) < MOST_REMEMBERED:
-            self._heads[request.url] = dict(request.headers), head
-        return head
 
     def _url(self, url: str) -> URL:
         """The URL as it is written: the library would change some escapes, and a signature would be wrong then."""
@@ -210,6 +222,13 @@ class AioTransport:
             self._shared_timer.close()
         if session is not None:
             await session.close()
+
+
+def _remember(known: dict[K, V], key: K, value: V) -> None:
+    """Keep the newest."""
+    if key not in known and len(known) >= MOST_REMEMBERED:
+        del known[next(iter(known))]
+    known[key] = value
 
 
 def _patience(timeouts: Timeouts) -> float | None:
