@@ -25,36 +25,39 @@ __all__ = ["Ending", "StopWord"]
 END, CALLED = StopReason.end_turn, StopReason.tool_use  # attribute access on an Enum costs 40 ns
 
 
-class StopWord(NamedTuple):
+class StopWord:
     """The word for a stop reason. ``meaning`` says what a word stands for in this answer, ``ours`` which we write.
 
     A word that is not ours for what it stands for is a mark with the name of its key: a list with what stood there.
     """
 
-    dialect: str
-    key: str
-    meaning: Callable[[Json], StopReason]
-    ours: Callable[[StopReason], str]
+    def __init__(
+        self, dialect: str, key: str, meaning: Callable[[Json], StopReason], ours: Callable[[StopReason], str]
+    ) -> None:
+        self.dialect, self.key, self.meaning, self.ours = dialect, key, meaning, ours
+        self.usual = {word: reason for reason in StopReason if meaning(word := ours(reason)) is reason}
 
     def read(self, fields: dict[str, Any], rest: Wire, marks: Wire) -> None:
         """Move the word from ``rest`` to ``fields``."""
         word = rest.get(self.key)
-        reason = fields["stop_reason"] = self.meaning(word)
         if type(word) is str:
             fields["raw_stop_reason"] = word
-        if word != self.ours(reason):
+        reason = self.usual.get(word) if type(word) is str else None
+        if reason is None:
+            reason = self.meaning(word)
             marks[self.key] = [word] if self.key in rest else []
+        fields["stop_reason"] = reason
         rest.pop(self.key, None)
 
     def write(self, response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
         """The provider's own word while it still stands for the stop reason, else ours for it."""
-        reason = StopReason(response.stop_reason)
+        reason = response.stop_reason
         if self.key in mark:
             spelled: list[Json] = mark[self.key]
             if self.meaning(spelled[0] if spelled else None) is reason:
                 return {self.key: spelled[0]} if spelled else {}
         word = self.ours(reason)
-        if self.meaning(word) is not reason:
+        if self.usual.get(word) is not reason:
             ledger.lose("approximated", f"{self.dialect} has no stop reason {reason}", "stop_reason")
         return {self.key: word}
 

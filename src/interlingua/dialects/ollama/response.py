@@ -94,7 +94,7 @@ def read_message(rest: Wire, marks: Wire) -> list[Block]:
 
 def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) -> None:
     """Why the answer ended, and its usage."""
-    ending(calls=calls).read(fields, rest, marks)
+    ENDINGS[calls].read(fields, rest, marks)
     counts = {key: rest[key] for key in COUNTS if key in rest}
     if not [count for count in counts.values() if type(count) is int and count >= 0]:
         return  # counts of zero are left out by the server; where both are, nothing is known
@@ -105,7 +105,7 @@ def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) ->
         marks["usage"] = odd
 
 
-def ending(*, calls: bool) -> StopWord:
+def _ending(*, calls: bool) -> StopWord:
     """Why an answer ended: one that ends as usual in calls waits for their results."""
 
     def meaning(word: Json) -> StopReason:
@@ -116,6 +116,10 @@ def ending(*, calls: bool) -> StopWord:
         return STOP.writes.get(reason) or NEAREST_STOP.get(reason, "stop")
 
     return StopWord(NAME, "done_reason", meaning, ours)
+
+
+ENDINGS = {calls: _ending(calls=calls) for calls in (False, True)}
+"""By whether the answer calls."""
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -145,7 +149,8 @@ def _turn(response: Response, slots: dict[str, Any], mark: Wire) -> Turn:
 def write_end(response: Response, wire: Wire, mark: Wire, ledger: Ledger) -> None:
     """Everything but the message, which is in ``wire`` already."""
     wire |= ANSWER.put(response, ledger)
-    wire |= ending(calls=has_whole_calls(response, NAME)).write(response, mark, ledger)
+    calls = ToolUseBlock in map(type, response.content) and has_whole_calls(response, NAME)
+    wire |= ENDINGS[calls].write(response, mark, ledger)
     wire |= write_usage(response, mark, ledger)
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))

@@ -31,7 +31,7 @@ from ...types.response import Response
 from .assistant import audio_of, declare_cited, declare_joined, is_part, lose_marks, sort_slots, with_place
 from .errors import ERRORS
 from .facts import NAME
-from .response import ending, last_call, write_usage
+from .response import ending_of, last_call, write_usage
 from .rows import ANNOTATIONS, ANSWER_CALLS, PARTS, SPOKEN
 
 DONE = b"data: [DONE]\n\n"
@@ -212,10 +212,8 @@ class Encoder(GrammaticalEncoder):
         self.declare_annotations(response, first.get("message"))
         if first.pop("delta", None):
             self.ledger.lose_form("dropped", f"streams of {NAME} have no such `delta`", "extras", NAME, "choices")
-        finish: Wire = {
-            "finish_reason": None,
-            **ending(response.content).write(response, marks(NAME, response), self.ledger),
-        }
+        word = ending_of(response.content).write(response, marks(NAME, response), self.ledger)
+        finish: Wire = {"finish_reason": None, **word}
         choice: Wire = {"index": 0, "delta": first.pop("message", {}), **finish}
         residue.pop("usage", None)
         chunk = {**self.base, **residue, "choices": [merge(choice, first)]}

@@ -102,28 +102,36 @@ def read_choice(choices: list[Json], fields: dict[str, Any], rest: Wire, marks: 
         marks["index"] = "absent"
     elif first["index"] == 0 and type(first["index"]) is int:
         del first["index"]
-    ending(fields.get("content", ())).read(fields, first, marks)
+    ending_of(fields.get("content", ())).read(fields, first, marks)
     if first or len(choices) > 1:
         rest["choices"] = [first, *choices[1:]]
     else:
         del rest["choices"]
 
 
-def ending(content: Sequence[Block]) -> StopWord:
+def _ending(*, calls: bool, refused: bool) -> StopWord:
     """Why an answer ended. A call or a refusal decides where the word tells of a usual end, or of nothing."""
-    kinds = set(map(type, content))
-    natural = CALLED if ToolUseBlock in kinds else REFUSED if RefusalBlock in kinds else END
+    natural = CALLED if calls else REFUSED if refused else END
 
     def meaning(word: Json) -> StopReason:
         found: StopReason | None = STOP.reads.get(word) if isinstance(word, str) else None
         return natural if found is None or found is END else found
 
     def ours(reason: StopReason) -> str:
-        if reason is REFUSED and RefusalBlock in kinds:
+        if reason is REFUSED and refused:
             return "stop"
         return NEAREST.get(reason) or STOP.writes.get(reason, "stop")
 
     return StopWord(NAME, "finish_reason", meaning, ours)
+
+
+ENDINGS = {(calls, said): _ending(calls=calls, refused=said) for calls in (False, True) for said in (False, True)}
+
+
+def ending_of(content: Sequence[Block]) -> StopWord:
+    """How the word of an answer is read and written, by what the answer holds."""
+    kinds = [type(block) for block in content]
+    return ENDINGS[ToolUseBlock in kinds, RefusalBlock in kinds]
 
 
 def as_turn(response: Response, message: Message) -> Message:
@@ -181,7 +189,7 @@ def write_choice(response: Response, mark: Mapping[str, Json], ledger: Ledger) -
         choice["message"] = write_turn(response, mark.get("turn", {}), ledger)
     elif mark["message"]:
         choice["message"] = mark["message"][0]
-    return choice | ending(response.content).write(response, mark, ledger)
+    return choice | ending_of(response.content).write(response, mark, ledger)
 
 
 def write_turn(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:

@@ -167,8 +167,10 @@ def write_message(group: Placed, place: int | None, scribe: Ledger, *, border: b
     if as_text and len(group) == 1 and isinstance(head, TextBlock | RefusalBlock):
         wire["content"] = _write_string(head, scribe)
     else:
-        written = [OUTPUT.write(bare(block), scribe) for block in walk(group, scribe)]
-        content = [part for part in written if part is not None]
+        content = OUTPUT.write_each_usual([bare(block) for _, block in group])
+        if content is None:
+            written = [OUTPUT.write(bare(block), scribe) for block in walk(group, scribe)]
+            content = [part for part in written if part is not None]
         if not content:
             return None
         wire["content"] = content
