@@ -10,7 +10,7 @@ from ...codec.rows.row import Row
 from ...types.base import Json
 from ...types.blocks import ServerToolUseBlock
 from ...types.messages import Message
-from ...types.tools import ToolDefinition
+from ...types.tools import ToolChoice, ToolDefinition
 from .rows import INPUT, ITEM_CALLS, MCP_CALLS, OUTPUT, RESULTS, TOOLS
 
 
@@ -40,7 +40,7 @@ def kind(value: Any, held: Json) -> Wire:
 
 def kind_of_choice(value: Any, held: Json) -> Wire:
     """Of the tool that a choice names."""
-    return {"tag": held}
+    return {"tag": held} if type(value) is ToolChoice else {"kind": held}
 
 
 def role(value: Any, held: Json) -> Wire:
