@@ -150,12 +150,12 @@ def write_format(request: Request, odd: Wire, ledger: Ledger, dialect: str, at: 
         return {"type": "json_object"}
     if schema is None:
         return None
-    strict = dict(zip(("strict",), odd.get("strict", ()), strict=False))
+    strict: Wire = dict(zip(("strict",), odd.get("strict", ()), strict=False))
     if "strict" not in odd:
         schema, able = write_strict_schema(schema, dialect, ledger, "output_schema")
         strict = {"strict": able} if able or not at else {}
     inner: Wire = {"schema": schema, **strict, **name}
-    return {"type": "json_schema", **({at: inner} if at else inner)}
+    return {"type": "json_schema", at: inner} if at else {"type": "json_schema", **inner}
 
 
 # ------------------------------------------------------------------------------------------------------------- errors
