@@ -166,22 +166,17 @@ class RelayedCall:
         if type(event) is MessageComplete:
             self.response = event.response
         if self.begun:
-            return self._write(event)
+            carried = (event,) if self._carrier is None else self._carrier.events(event)
+            return self.writer.feed(carried[0]) if len(carried) == 1 else b"".join(map(self.writer.feed, carried))
         if isinstance(event, BEFORE_CONTENT) and not self._is_complete(event):
             self._before.append(event)
             return b""
         self.begun = True
-        return b"".join(map(self._write, (*self._before, event)))
+        return b"".join(map(self.feed, (*self._before, event)))
 
     def feed_all(self, events: Sequence[Event]) -> bytes:
         """The bytes that say several events."""
         return self.feed(events[0]) if len(events) == 1 else b"".join(map(self.feed, events))
-
-    def _write(self, event: Event) -> bytes:
-        if self._carrier is None:
-            return self.writer.feed(event)
-        carried = self._carrier.events(event)
-        return self.writer.feed(carried[0]) if len(carried) == 1 else b"".join(map(self.writer.feed, carried))
 
     @staticmethod
     def _is_complete(event: Event) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..types.blocks import Block
 from ..types.events import Event
@@ -28,6 +28,8 @@ class Carrying:
     def __init__(self, state: State, dialect: str, owner: str | None, *, has_envelope: bool = True) -> None:
         self._state, self._dialect, self._owner, self._has_envelope = state, dialect, owner, has_envelope
         self._wrapping = Wrapping(dialect, state.envelopes)
+        self.events: Callable[[Event], Sequence[Event]] = self._wrapping.events
+        """An event with its state in an envelope."""
         self._has_kept = False
 
     def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
@@ -40,10 +42,6 @@ class Carrying:
 
     def _find(self, content: Sequence[Block]) -> Message | None:
         return self._state.vault.find(self._owner, content)
-
-    def events(self, event: Event) -> Sequence[Event]:
-        """An event with its state in an envelope."""
-        return self._wrapping.events(event)
 
     def response(self, response: Response) -> Response:
         """A whole answer with its state in envelopes."""

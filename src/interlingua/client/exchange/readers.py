@@ -207,11 +207,13 @@ class StreamOrJsonReader(JsonReader):
         self._stream: StreamReader | None = None
 
     def feed(self, chunk: bytes) -> list[Event]:
-        if self._stream is None and not self.chunks and chunk.lstrip()[:1] not in (b"{", b""):
-            self._stream = StreamReader(self.exchange, self.status, self.headers)
-        if self._stream is not None:
-            events = self._stream.feed(chunk)
-            self.response, self.error = self._stream.response, self._stream.error
+        stream = self._stream
+        if stream is None and not self.chunks and chunk.lstrip()[:1] not in (b"{", b""):
+            stream = self._stream = StreamReader(self.exchange, self.status, self.headers)
+        if stream is not None:
+            events = stream.feed(chunk)
+            if stream.response is not None:
+                self.response, self.error = stream.response, stream.error
             return events
         return super().feed(chunk) if self.chunks or chunk.strip() else []  # blank lines may come before either
 

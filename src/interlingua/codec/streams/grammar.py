@@ -75,9 +75,10 @@ class StreamGrammar:
     def check(self, event: Event) -> None:
         """Take one event, or say why it may not come now."""
         kind = type(event)
-        if kind in DELTAS and self.state == "open":  # nearly all events
-            self._move(event)
-            return
+        if kind in DELTAS and self.state == "open":  # nearly all events, and they change nothing
+            index: int = event.index  # type: ignore[union-attr]
+            if 0 <= index < len(self.blocks) and kind in BLOCK[self.blocks[index]]:
+                return
         after = STREAM[self.state].get(kind)
         if after is None:
             raise ParseError(f"{event.type} is not legal when the stream is {self.state}")
