@@ -89,7 +89,7 @@ class Carrier(Protocol):
         """The request with the state that the client brought back, and what was lost of it."""
         ...
 
-    def events(self, event: Event) -> Sequence[Event]:
+    def events(self, event: Event, /) -> Sequence[Event]:
         """An event of the answer, as the client's dialect can carry its state."""
         ...
 
