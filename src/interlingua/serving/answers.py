@@ -6,9 +6,9 @@ Here both are arguments. They are written as residue of the dialect, which its e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from msgspec.structs import replace
 
@@ -82,14 +82,6 @@ class AnswerWriter:
         self._joining: Joining | None = None
         self._array = SseDecoder() if array else None
         self._first = True
-        self._stamps: dict[type[Any], Callable[[Any], Event]] = {
-            MessageStart: self._start,
-            BlockStart: self._open,
-            ToolUseStart: self._open,
-            BlockComplete: self._close,
-            ToolUseEnd: self._close,
-            MessageComplete: self._complete,
-        }
 
     @cached_property
     def _encoder(self) -> StreamEncoder:
@@ -120,16 +112,13 @@ class AnswerWriter:
         """The bytes that say an event; often none."""
         if type(event) is MessageStart:
             self._joining = self._joins(event.origin)
-        if self._joining is None:
-            said = self._say(event)
-        else:
-            events = self._joining.events(event)
-            said = self._say(events[0]) if len(events) == 1 else b"".join(map(self._say, events))
+        events = (event,) if self._joining is None else self._joining.events(event)
+        said = self._say(events[0]) if len(events) == 1 else b"".join(map(self._say, events))
         return said if self._array is None else self._elements(said)
 
     def _say(self, event: Event) -> bytes:
         stamp = self._stamps.get(type(event))
-        return self._encoder.feed(event if stamp is None else stamp(event))
+        return self._encoder.feed(event if stamp is None else stamp(self, event))
 
     def _joins(self, origin: Origin | None) -> Joining | None:
         """Texts are joined where readers show only the last one, but not those of the dialect itself."""
@@ -197,6 +186,15 @@ class AnswerWriter:
         if not self.usage:
             response = altered(response, usage=None)
         return replace(event, response=self._named(response))
+
+    _stamps: ClassVar[Mapping[type[Any], Callable[[Any, Any], Event]]] = {
+        MessageStart: _start,
+        BlockStart: _open,
+        ToolUseStart: _open,
+        BlockComplete: _close,
+        ToolUseEnd: _close,
+        MessageComplete: _complete,
+    }
 
     def _as_closed(self, block: Block) -> Block:
         """A block of the whole, as the event said it that closed it."""
