@@ -30,9 +30,10 @@ def recorded(name: str) -> list[Record]:
 @pytest.fixture
 def _quiet() -> Iterator[None]:
     log = logging.getLogger("interlingua")
-    before, log.level = log.level, logging.CRITICAL
+    before = log.level
+    log.setLevel(logging.CRITICAL)  # not by assignment: loggers remember what they let through
     yield
-    log.level = before
+    log.setLevel(before)
 
 
 @needs_shared
