@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import cached_property
 from typing import Any, Protocol, TypedDict, Unpack, cast
 
 from msgspec import Struct
@@ -136,7 +137,7 @@ class RelayedCall:
         self.asked = model or request.model
         self.stream = request.stream if stream is None else stream
         id = id or new_ulid()
-        self.request = altered(request, model=None, request_id=id)
+        self._id, self._decoded = id, request
         self.writer = AnswerWriter(
             dialect,
             request,
@@ -147,6 +148,15 @@ class RelayedCall:
             array=array,
         )
         self._before: list[Event] = []
+
+    @cached_property
+    def request(self) -> Request:
+        """The request, for whoever answers it."""
+        return self.request_to(None)
+
+    def request_to(self, model: str | None) -> Request:
+        """The request as one to this model."""
+        return altered(self._decoded, model=model, request_id=self._id, stream=self.stream)
 
     @property
     def losses(self) -> tuple[Loss, ...]:

@@ -280,7 +280,9 @@ class Adapter:
             request = self._prepare(request if model == request.model else altered(request, model=model))
             model = request.model
         target, fitter = self._targets.get(model or "") or self._find_target(model or "")
-        request = altered(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
+        if request.model != target.model or not request.request_id or request.stream is not stream:
+            id = request.request_id or new_ulid()
+            request = altered(request, model=target.model, request_id=id, stream=stream)
         losses: tuple[Loss, ...] = ()
         if fitter is None or not fitter.takes(request):
             request, losses = self._fitted(request, fitter)

@@ -27,7 +27,7 @@ async def count(asked: Asked) -> None:
     """The number of input tokens. Whoever asks may still be estimating, so a provider that does not say is no error."""
     entrance, state, key = asked.entrance, asked.state, asked.key
     body = await asked.inbound.body(state.snapshot.settings.body_limit)
-    wire, dialect = counted_request(Peek(body).body_value(), entrance.door.dialect)
+    wire, dialect = counted_request(Peek(body).body_value(state.known_tools), entrance.door.dialect)
     carrier = Carrying(state, dialect, None if key is None else key.name)
     relayed = RelayedCall(
         wire, dialect, headers=asked.inbound.headers, model=entrance.model, checked=False, carrier=carrier

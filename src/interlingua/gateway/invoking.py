@@ -83,7 +83,7 @@ class InvokeCall(Call):
         if self._is_read:
             return
         self._is_read = True
-        wire, betas = as_messages(self._peek.body_value())
+        wire, betas = as_messages(self._peek.body_value(self.state.known_tools))
         if betas:
             self.headers = {**self.headers, BETA_HEADER: ",".join(betas)}
         body = {**wire, "model": self._entrance.model, "stream": self._streams}

@@ -1,6 +1,7 @@
 """What must be known of a body that is passed on as it is: the fields at its top, and where they stand.
 
 Nothing below the top is decoded. A body that is passed on keeps all of its bytes but those of the model's name.
+``KnownTools`` spares what is translated the parsing of tools that came before.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from ..codec.known_lists import KnownList
 from ..errors import InvalidRequestError
 
-__all__ = ["Peek"]
+__all__ = ["KnownTools", "Peek"]
 
 _top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -21,6 +23,31 @@ _value = msgspec.json.Decoder().decode
 _first = re.compile(rb'\s*\{\s*"(\w+)"\s*:\s*').match
 SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
 TURNS = ("messages", "input", "contents")
+TOOLS = "tools"
+
+
+class KnownTools:
+    """The latest lists of tools, by their bytes: a client sends the same with every request. ``most``: bytes in all."""
+
+    def __init__(self, most: int = 2**21) -> None:
+        self._most, self._size = most, 0
+        self._kept: dict[bytes, KnownList] = {}
+
+    def value(self, raw: bytes) -> Any:
+        """What the bytes say: a list that nobody may change, or whatever else stands there."""
+        found = self._kept.get(raw)
+        if found is not None:
+            return found
+        value = _value(raw)
+        if type(value) is not list or len(raw) > self._most:
+            return value
+        found = self._kept[raw] = KnownList(value)
+        self._size += len(raw)
+        while self._size > self._most:
+            oldest = next(iter(self._kept))
+            self._size -= len(oldest)
+            del self._kept[oldest]
+        return found
 
 
 class Peek:
@@ -35,10 +62,12 @@ class Peek:
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise InvalidRequestError(f"the body is not a JSON object: {str(error)[:200]}") from None
 
-    def body_value(self) -> Any:
+    def body_value(self, known: KnownTools) -> Any:
         """The whole body, decoded."""
         try:
-            return _value(self.body)
+            return {
+                name: known.value(bytes(raw)) if name == TOOLS else _value(raw) for name, raw in self.fields.items()
+            }
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise InvalidRequestError(f"the body is not JSON: {str(error)[:200]}") from None
 

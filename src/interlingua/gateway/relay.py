@@ -20,7 +20,6 @@ from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslat
 from ..models.pricing import detailed_usage
 from ..relaying import RelayedCall
 from ..serving import SERVED
-from ..types.base import altered
 from ..types.loss import Loss
 from ..types.request import Request
 from ..types.response import Response
@@ -129,7 +128,7 @@ class Call(SameDialectCall):
         if passage is not None:
             return self._pass(client, passage, candidates)
         relayed = self._decoded()
-        request = altered(relayed.request, model=candidate.model)
+        request = relayed.request_to(candidate.model)
         if self._streams:
             return self._translate_stream(client, relayed, request, candidates)
         return self._translate_whole(client, relayed, request, candidates)
@@ -170,7 +169,7 @@ class Call(SameDialectCall):
             entrance, owner = self._entrance, None if self.key is None else self.key.name
             self._carrier = Carrying(self.state, self.dialect, owner, has_envelope=self._carries)
             self._relayed = RelayedCall(
-                self._peek.body_value(),
+                self._peek.body_value(self.state.known_tools),
                 self.dialect,
                 headers=self.headers,
                 model=entrance.model,
@@ -225,7 +224,7 @@ class Call(SameDialectCall):
         await self._carrier.kept(response)
         body = whole.body
         if self._entrance.door.kind == "compact":
-            body = as_compacted(self._peek.body_value(), body)
+            body = as_compacted(self._peek.body_value(self.state.known_tools), body)
         self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(body))
 
     def _judge(self, losses: tuple[Loss, ...]) -> None:

@@ -23,6 +23,7 @@ from .choose import is_usable, require_models
 from .config import Route, Snapshot, StartError
 from .direct import Directs
 from .metrics import Labels, Metrics, Sums
+from .peek import KnownTools
 from .receipts import Receipt, Receipts
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class State:
         self.receipts, self.metrics, self.vault = Receipts(clock, self.price), Metrics(), Vault(clock)
         self.envelopes = Envelopes(_secret(snapshot.settings.secret_env))
         self.pricing = Pricing(self.manager.configuration.prices)
+        self.known_tools = KnownTools()
         self.made_keys: tuple[Key, ...] = ()
         """Used as long as the file has none."""
         self.open = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from ..known_lists import KnownList
 from ..rows.source import Source
 
 __all__ = ["TYPES", "Fits", "compile_check", "condition"]
@@ -20,8 +21,8 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "a number": (int, float),
     "a boolean": (bool,),
     "an object": (dict,),
-    "an array": (list,),
-    "an array of objects": (list,),  # the items have a row of their own
+    "an array": (list, KnownList),
+    "an array of objects": (list, KnownList),  # the items have a row of their own
     "null": (type(None),),
 }
 
@@ -72,7 +73,6 @@ def _write(source: Source, place: Tree, value: str) -> None:
         source.line(f"if type({value}) is dict:")
         _write_fields(source, place, value)
     if place.items:
-        source.line(f"if type({value}) is list:")
         _write_items(source, place, value)
 
 
@@ -100,7 +100,9 @@ def _write_fields(source: Source, place: Tree, value: str) -> None:
 
 
 def _write_items(source: Source, place: Tree, value: str) -> None:
-    """All items, and those that have a certain word in a field."""
+    """All items, and those that have a certain word in a field. Those of a list that is known are looked at once."""
+    known, here = source.bind(KnownList), source.bind(place)
+    source.line(f"if type({value}) is list or (type({value}) is {known} and {here} not in {value}.made):")
     source.depth += 1
     item = f"v{source.depth}"
     source.line(f"for {item} in {value}:")
@@ -113,4 +115,6 @@ def _write_items(source: Source, place: Tree, value: str) -> None:
             source.depth += 1
         _write(source, items, item)
         source.depth = depth
-    source.depth -= 2
+    source.depth -= 1
+    source.line(f"if type({value}) is {known}: {value}.made[{here}] = True")
+    source.depth -= 1

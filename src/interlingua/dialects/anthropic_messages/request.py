@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ...codec.history.rules import PLACEHOLDER, has_calls
 from ...codec.json import Wire, is_array, is_dict
+from ...codec.known_lists import read_each
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.parameters import put_model, take_from_url
@@ -62,7 +63,7 @@ def read_lists(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     if rest.get("system") and isinstance(rest["system"], str | list):
         fields["system"] = read_system(rest.pop("system"), marks)
     if is_array(tools := rest.get("tools")) and tools:
-        fields["tools"] = tuple(map(TOOLS.read, rest.pop("tools")))
+        fields["tools"] = read_each(TOOLS.read, rest.pop("tools"))
 
 
 def read_settings(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from ...codec.history.rules import leading_system
 from ...codec.json import Wire, is_array, is_object
+from ...codec.known_lists import read_each
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
@@ -60,7 +61,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         fields["json_output"] = True
         del rest["format"]
     if is_array(tools := rest.get("tools")) and tools and all(map(is_object, tools)):
-        fields["tools"] = tuple(map(TOOLS.read, rest.pop("tools")))
+        fields["tools"] = read_each(TOOLS.read, rest.pop("tools"))
     elif "tools" in rest and (tools is None or tools == []):
         marks["tools"] = [rest.pop("tools")]
     if type(rest.get("stream")) is bool:

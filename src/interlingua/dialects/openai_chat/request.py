@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ...codec.history.rules import leading_system
 from ...codec.json import Wire, is_array, is_object
+from ...codec.known_lists import read_each
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, with_marks
 from ...codec.parameters import put_model, take_from_url
@@ -87,7 +88,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
 
 def read_tools(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     if is_array(tools := rest.get("tools")) and tools:
-        fields["tools"] = tuple(map(TOOLS.read, rest.pop("tools")))
+        fields["tools"] = read_each(TOOLS.read, rest.pop("tools"))
     elif is_array(legacy := rest.get("functions")) and legacy:
         fields["tools"] = tuple(map(FUNCTIONS.read, rest.pop("functions")))
         marks["tools"] = "functions"
