@@ -25,7 +25,7 @@ from .calls import Call, CallStream, cancel_calls
 from .client_parts import Partial
 from .http import HttpRequest
 from .retry import Budget
-from .transport.base import AsyncReply, AsyncTransport
+from .transport.base import AsyncReply, AsyncTransport, come_with_head
 from .uploaded import LONGEST_RECEIPT
 
 if TYPE_CHECKING:
@@ -99,6 +99,10 @@ class _AsyncCall(Call):
         reply, self.reply, self.chunks = self.reply, None, None
         if reply is not None:
             reply.close()
+
+    def come_whole(self) -> bytes | None:
+        """The body, if all of it has come with the head."""
+        return None if self.reply is None else come_with_head(self.reply)
 
     def ended(self, error: AdapterError | None = None) -> Sequence[Event]:
         """The attempt of a streamed call is over. Returns its last events; none if there is another attempt."""
@@ -243,11 +247,11 @@ class AsyncClient(Adapter):
                 failure: AdapterError | None = None
                 try:
                     with call:
-                        async for chunk in await self._send(call):
-                            call.feed(chunk)
-                            if call.over:
-                                break
+                        chunks = await self._send(call)
+                        if (whole := call.come_whole()) is None:
+                            await self._read_on(call, chunks)
                         else:
+                            call.feed(whole)
                             call.close()
                 except AdapterError as error:
                     failure = error
@@ -257,6 +261,14 @@ class AsyncClient(Adapter):
         finally:
             self.end(call)
         return call.result()
+
+    async def _read_on(self, call: _AsyncCall, chunks: AsyncIterator[bytes]) -> None:
+        """Read an answer that is no stream as it comes."""
+        async for chunk in chunks:
+            call.feed(chunk)
+            if call.over:
+                return
+        call.close()
 
     def stream(self, request: Request, *, budget: Budget | None = None, output: OutputType[T] = None) -> AsyncStream[T]:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come.

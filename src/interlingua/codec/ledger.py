@@ -45,6 +45,8 @@ DEFAULTS: Wire = {
 T = TypeVar("T")
 QUOTED = 60
 """How many characters of a name are quoted: a log must not fill with what a wire put in the place of one."""
+FEW = 8
+"""Losses that are searched one by one."""
 NAMED = 4
 """Fields that a reason names."""
 
@@ -75,6 +77,8 @@ class Ledger:
     def _has(self, loss: Loss) -> bool:
         """``loss in self.losses``, without a search: thousands of losses would be compared with each other."""
         losses, places = self.losses, self._places
+        if len(losses) < FEW:
+            return loss in losses
         start = 0
         while places:
             latest, place = next(reversed(places.items()))
