@@ -195,9 +195,11 @@ def detailed_usage(response: Response) -> TokenUsage:
         return usage
     if not response.extras:
         return usage
-    rests = [_object(rest) for rest in response.extras.values()]
-    details = next(filter(None, (_object(rest.get(key)) for rest in rests for key in USAGE_KEYS)), _object(None))
-    tier = next(filter(None, (_word(rest.get(TIER)) for rest in rests)), None)
+    details, tier = _object(None), None
+    for rest in map(_object, response.extras.values()):
+        for key in USAGE_KEYS:
+            details = details or _object(rest.get(key))
+        tier = tier or _word(rest.get(TIER))
     if tier is not None:
         details = {**details, TIER: tier}
     return structs.replace(usage, raw=details) if details else usage

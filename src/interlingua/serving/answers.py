@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..codec.base import StreamEncoder
 from ..codec.framing import SseDecoder, encode_array_close, encode_array_element, encode_array_open
-from ..codec.history.joining import Joining, answer_join
+from ..codec.history.joining import Joining, answer_join, has_neighbours
 from ..codec.json import is_dict
 from ..dialects import dialect as find
 from ..errors import AdapterError
@@ -151,7 +151,7 @@ class AnswerWriter:
 
     def whole(self, response: Response) -> Encoded:
         """The body of an answer that is not a stream, and what it could not say."""
-        joining = self._joins(response.origin)
+        joining = self._joins(response.origin) if has_neighbours(response.content) else None
         response = response if joining is None else joining.response(response)
         if self._item_ids:
             content = [self._stamped(index, block) for index, block in enumerate(response.content)]

@@ -24,7 +24,7 @@ from .quick_check import TYPES, Fits, compile_check, condition
 __all__ = ["Check", "Complaint", "Pairs", "Path", "Requirements", "brackets", "dots"]
 
 Path = tuple[str | int, ...]
-Find = Callable[[Json], Iterable[Json]]
+Find = Callable[[Json, list[str]], None]
 Steps = list[tuple[list[str], str]]
 NONE: Set[str] = frozenset()
 TEXT, INTEGER, NUMBER, BOOLEAN, OBJECT, ARRAY, OBJECTS, NULL = TYPES
@@ -177,35 +177,42 @@ def _split(paths: Iterable[str]) -> Steps:
 
 def _ids_in(paths: Steps, hosted: str) -> Callable[[Json], list[str]]:
     """The function that finds the ids in one turn. A call with the key ``hosted`` is the server's own."""
-    finders = [(_finder(steps), key) for steps, key in paths]
+    finders = [_finder(steps, _id_reader(key, hosted)) for steps, key in paths]
 
     def ids(turn: Json) -> list[str]:
-        alone = [turn]
-        return [
-            id
-            for find, key in finders
-            for parent in find(alone)
-            if is_dict(parent) and (id := parent.get(key)) and not (hosted and parent.get(hosted) is not None)
-        ]
+        found: list[str] = []
+        for find in finders:
+            find([turn], found)
+        return found
 
     return ids
 
 
-def _finder(steps: list[str]) -> Find:
-    """The function that finds what stands at the end of some steps: ``_walk`` without paths, for every request."""
+def _id_reader(key: str, hosted: str) -> Find:
+    def read(value: Json, found: list[str]) -> None:
+        if isinstance(value, dict) and (id := value.get(key)) and not (hosted and value.get(hosted) is not None):
+            found.append(id)
+
+    return read
+
+
+def _finder(steps: list[str], read: Find) -> Find:
+    """The function that reads what stands at the end of some steps: ``_walk`` without paths, for every request."""
     if not steps:
-        return lambda value: (value,)
-    step, rest = steps[0], _finder(steps[1:])
-    if not step.startswith("*"):
-        return lambda value: rest(value[step]) if is_dict(value) and step in value else ()
+        return read
+    step, rest = steps[0], _finder(steps[1:], read)
     key, word = condition(step)
 
-    def find(value: Json) -> Iterator[Json]:
-        for item in value if is_list(value) else ():
-            if not key or (is_dict(item) and item.get(key) == word):
-                yield from rest(item)
+    def find_field(value: Json, found: list[str]) -> None:
+        if isinstance(value, dict) and step in value:
+            rest(value[step], found)
 
-    return find
+    def find_items(value: Json, found: list[str]) -> None:
+        for item in value if isinstance(value, list) else ():
+            if not key or (isinstance(item, dict) and item.get(key) == word):
+                rest(item, found)
+
+    return find_items if step.startswith("*") else find_field
 
 
 def _walk(value: Json, steps: list[str], path: Path) -> Iterator[tuple[Path, Json]]:

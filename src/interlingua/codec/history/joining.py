@@ -24,7 +24,7 @@ from ..ledger import Ledger
 from ..marks import marks
 from .incomplete import Adapted
 
-__all__ = ["Joining", "TextJoin", "answer_join", "has_texts_to_join", "is_foreign", "joined_history"]
+__all__ = ["Joining", "TextJoin", "answer_join", "has_neighbours", "has_texts_to_join", "is_foreign", "joined_history"]
 
 TextJoin = Literal["apart", "parts", "one"]
 """How neighbouring texts of another protocol's turn are written: as they are, as parts of one item, as one block."""
@@ -49,13 +49,20 @@ def has_texts_to_join(messages: Sequence[Message], dialect: str) -> bool:
     """Whether a turn that another dialect wrote has neighbouring texts."""
     for turn in messages:
         origin = turn.origin
-        if origin is not None and origin.dialect != dialect and turn.role is _ASSISTANT:
-            before = None
-            for block in turn.content:
-                kind = type(block)
-                if kind is before is TextBlock:
-                    return True
-                before = kind
+        foreign = origin is not None and origin.dialect != dialect and turn.role is _ASSISTANT
+        if foreign and has_neighbours(turn.content):
+            return True
+    return False
+
+
+def has_neighbours(content: Sequence[Block]) -> bool:
+    """Whether a text follows a text."""
+    before = None
+    for block in content:
+        kind = type(block)
+        if kind is before is TextBlock:
+            return True
+        before = kind
     return False
 
 

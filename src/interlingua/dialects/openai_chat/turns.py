@@ -247,7 +247,7 @@ def _write_usual_results(message: Message) -> list[Wire] | None:
         return None
     wires: list[Wire] = []
     for block in message.content:
-        wire = None if block.forms else write_any[type(block)](block)
+        wire = None if NAME in block.forms else write_any[type(block)](block)
         if wire is None:
             return None
         wires.append(wire)
