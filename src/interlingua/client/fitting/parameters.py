@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...types.base import altered
 from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice
 from .target_model import TargetModel
@@ -60,7 +61,7 @@ def rejected(request: Request, model: TargetModel) -> Request:
             changes[name] = unset
             if value != DEFAULTS.get(name, unset):
                 model.lose(name, "dropped", f"does not take this parameter{when}")
-    return replace(request, **changes) if changes else request
+    return altered(request, **changes) if changes else request
 
 
 def limited(request: Request, model: TargetModel) -> Request:
