@@ -1,10 +1,11 @@
 """What every dialect does around its own reading and writing, once.
 
 Before a request is written: what was cut off is left out (``incomplete``), calls get the ids that this protocol's
-servers gave them (``history.rules``), tools that the choice excludes are left out
-where the protocol has no word for such a choice (``offered_tools``), and structured output becomes a forced tool where
-the model has none (``output``). Before an answer is written, what was cut off is left out. After an answer is read, a
-forced tool is turned back into text. A dialect has functions for the rest, which are named below.
+servers gave them (``history.rules``), tools get names that it takes (``tool_names``), tools that the choice excludes
+are left out where the protocol has no word for such a choice (``offered_tools``), and structured output becomes a
+forced tool where the model has none (``output``). Before an answer is written, what was cut off is left out. After an
+answer is read, its calls get the caller's own names back, and a forced tool is turned back into text. A dialect has
+functions for the rest, which are named below.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from .registry import DIALECTS, dialect
 from .tools.hosted_tools import HostedTool, hosted_here
 from .tools.offered_tools import narrow
 from .tools.output import forcing, output_as_text, output_decoder
+from .tools.tool_names import ANY_NAME, NameRule, OwnNames, choice_named_here, named_here, told
 
 __all__ = ["Functions", "WireDialect"]
 
@@ -68,8 +70,8 @@ class Functions(Struct, Generic[L], frozen=True, kw_only=True):
     write_system: Callable[[Sequence[Placed], Target | None, L, str | None], Json]
     write_tools: Callable[[Sequence[Tool], Target | None, L, str | None], Json]
     write_choice: Callable[[ToolChoice, Target | None, L, str | None], Json]
-    ledger: Callable[[Sequence[Tool], Target | None], L]
-    """tools, target"""
+    ledger: Callable[[Target | None], L]
+    """target"""
 
 
 class WireDialect(Dialect):
@@ -81,6 +83,8 @@ class WireDialect(Dialect):
     """What a request must have."""
     unsupported_choices: ClassVar[tuple[str, ...]] = ()
     """The tool choices that the protocol has no word for, of ``none``, ``specific`` and ``allowed``."""
+    tool_names: ClassVar[NameRule] = ANY_NAME
+    """Which names of tools the protocol takes."""
     in_pieces: ClassVar[bool] = True
     """Whether calls are written in pieces, so that an answer may end within one."""
     names_schemas: ClassVar[bool] = True
@@ -94,9 +98,13 @@ class WireDialect(Dialect):
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
         done: list[Adapted[Any]] = []
-        if not is_ready(request.messages, self.name, self.text_join):
+        ready = is_ready(request.messages, self.name, self.text_join, self.tool_names.fits)
+        if not ready:
             messages, done = self._writable_history(request.messages)
             request = replace(request, messages=tuple(messages))
+        if not (ready and self.tool_names.all_fit(request.tools)):
+            named = named_here(request, self.name, self.tool_names)
+            request, done = (request, done) if named is None else (named.value, [*done, named])
         if request.tools and (ours := hosted_here(request, self.name, _hosted_of)) is not None:
             request, done = ours.value, [*done, ours]
         while (
@@ -155,16 +163,23 @@ class WireDialect(Dialect):
         return Encoded(self.errors.body(error), losses=tuple(ledger.losses))
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
+        renamed = told(request, self.name, self.tool_names)
+        asked = request if renamed is None else renamed.request
         try:
-            response = self.functions.read_response(body, headers, request, self.provider)
+            response = self.functions.read_response(body, headers, asked, self.provider)
         except AdapterError:
             raise
         except BARE as error:
             raise unreadable(body, self.name) from error
+        if renamed is not None:
+            response = renamed.response(response)
         return response if request is None or request.output_schema is None else output_as_text(response, request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return output_decoder(self.functions.decoder(request, self.provider), request)
+        renamed = told(request, self.name, self.tool_names)
+        if renamed is None:
+            return output_decoder(self.functions.decoder(request, self.provider), request)
+        return output_decoder(OwnNames(self.functions.decoder(renamed.request, self.provider), renamed), request)
 
     def stream_encoder(self, request: Request | None = None) -> StreamEncoder:
         return self.functions.encoder(request)
@@ -185,6 +200,8 @@ class WireDialect(Dialect):
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         writable, done = self._writable_history(messages)
+        if (named := named_here(Request(tuple(writable)), self.name, self.tool_names)) is not None:
+            writable, done = named.value.messages, [*done, named]
         encoded = self._part(self.functions.write_messages, writable, target)
         for step in reversed(done):
             encoded = step.complete_losses(encoded)
@@ -195,20 +212,24 @@ class WireDialect(Dialect):
         return self._part(self.functions.write_system, placed, target)
 
     def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
-        if (ours := hosted_here(Request((), tools=tuple(tools)), self.name, _hosted_of)) is not None:
-            return ours.complete_losses(
-                self._part(self.functions.write_tools, ours.value.tools, target, ours.value.tools)
-            )
-        return self._part(self.functions.write_tools, tools, target, tools)
+        request, done = Request((), tools=tuple(tools)), list[Adapted[Request]]()
+        if (named := named_here(request, self.name, self.tool_names)) is not None:
+            request, done = named.value, [named]
+        if (ours := hosted_here(request, self.name, _hosted_of)) is not None:
+            request, done = ours.value, [*done, ours]
+        encoded = self._part(self.functions.write_tools, request.tools, target)
+        for step in reversed(done):
+            encoded = step.complete_losses(encoded)
+        return encoded
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
+        if (named := choice_named_here(choice, self.name, self.tool_names)) is not None:
+            return named.complete_losses(self._part(self.functions.write_choice, named.value, target))
         return self._part(self.functions.write_choice, choice, target)
 
-    def _part(
-        self, write: Callable[..., Json], value: Any, target: Target | None, tools: Sequence[Tool] = ()
-    ) -> Encoded:
+    def _part(self, write: Callable[..., Json], value: Any, target: Target | None) -> Encoded:
         """A part of a request, written alone."""
-        ledger = self.functions.ledger(tools, target)
+        ledger = self.functions.ledger(target)
         return Encoded(write(value, target, ledger, self.provider), losses=tuple(ledger.losses))
 
 

@@ -176,13 +176,13 @@ class Answers(NamedTuple):
     ending: Ending
     empty: Wire
 
-    def read(self, wire: Wire, request: Request | None, *, names_of: str = "") -> Response:
-        """A whole answer. ``names_of``: the dialect that derived tool names, if one did."""
+    def read(self, wire: Wire, request: Request | None) -> Response:
+        """A whole answer."""
         fields, rest, mark = self.frame.take(wire)
         content: tuple[Block, ...] = fields["content"]
         calls = ToolUseBlock in map(type, content)
         if calls and request is not None:
-            fields["content"] = calls_as_declared(content, request, texts=False, names_of=names_of)
+            fields["content"] = calls_as_declared(content, request, texts=False)
         self.ending.read(fields, rest, mark, calls=calls)
         return incomplete.mark_cut_call(Response(**fields, **kept(self.dialect, rest, mark)))
 

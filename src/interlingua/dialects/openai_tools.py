@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,14 +20,6 @@ from ..types.blocks import JsonBlock, TextBlock, ToolResultBlock
 from ..types.tools import Tool, ToolChoice, ToolDefinition
 
 # -------------------------------------------------------------------------------------------------- the choice of tools
-
-Named = Callable[..., str]
-"""Gives the name that a tool has on the wire, declared below a path."""
-
-
-def own_name(name: str, *path: str | int) -> str:
-    """A name that is sent as it is."""
-    return name
 
 
 def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
@@ -84,7 +76,7 @@ class Choices:
         return names if names and {str} == set(map(type, names)) else REFUSED
 
     def write_names(self, names: Sequence[str], ledger: Ledger) -> Json:
-        """The type of each, and the name that it has on the wire, follow from the tools (``_write_tools``)."""
+        """The type of each follows from the tools (``_write_tools``)."""
         return list(map(self.tool, names))
 
     def read(self, wire: Json, tools: Sequence[Tool]) -> Any:
@@ -104,9 +96,7 @@ class Choices:
         own = {key: value for key, value in mark.items() if key != "tag"} | ({} if told else {"tag": tag})
         return replace(choice, forms={self.dialect: own} if own else {})
 
-    def write(
-        self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger, any_word: str = "", named: Named = own_name
-    ) -> Json:
+    def write(self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger, any_word: str = "") -> Json:
         """``any_word``: the server's own word for that some tool must be called. ``OMIT`` where there is no mode."""
         mode, mark = choice.mode, marks(self.dialect, choice)
         if mode is None:
@@ -115,7 +105,7 @@ class Choices:
                 ledger.lose("dropped", f"{self.dialect} takes names only beside a mode", field)
             return OMIT
         if mode == "specific" or (choice.allowed and mode != "none"):
-            return self._write_tools(choice, tools, ledger, named)
+            return self._write_tools(choice, tools, ledger)
         if choice.name is not None:
             ledger.lose("dropped", f"a tool choice {mode} of {self.dialect} names no tool", "name")
         if choice.allowed:
@@ -124,19 +114,16 @@ class Choices:
             return mark["word"]
         return any_word if any_word and mode == "any" else self.modes.writes[mode]
 
-    def _write_tools(self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger, named: Named) -> Json:
+    def _write_tools(self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger) -> Json:
         mark = marks(self.dialect, choice)
         own = replace(choice, extras={self.dialect: choice.extras.get(self.dialect, {})})
         if choice.mode == "specific":
             tag = mark.get("tag") or ("custom" if is_free(choice.name, tools) else "function")
             forms = {self.dialect: {**mark, "tag": tag}}
-            return self.table.write(replace(own, name=named(choice.name or "", "name"), forms=forms), ledger)
+            return self.table.write(replace(own, name=choice.name or "", forms=forms), ledger)
         wire: Wire = self.table.write(own, ledger)
         inner = wire["allowed_tools"] if self.nested else wire
-        inner["tools"] = [
-            self.tool(named(name, "allowed", place), "custom" if is_free(name, tools) else "function")
-            for place, name in enumerate(choice.allowed)
-        ]
+        inner["tools"] = [self.tool(name, "custom" if is_free(name, tools) else "function") for name in choice.allowed]
         return wire
 
 

@@ -5,7 +5,7 @@ A dialect first asks here what may be sent and in which order; then its rows wri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -65,14 +65,15 @@ def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
     ledger.where = where
 
 
-def is_ready(messages: Sequence[Message], dialect: str, join: TextJoin) -> bool:
+def is_ready(messages: Sequence[Message], dialect: str, join: TextJoin, fits: Mapping[str, bool]) -> bool:
     """Whether a history can be written as it is, as nearly all can: no block was cut off, no result is in a message of
-    the user's, no call has ids of other protocols, and no texts of another dialect have to be joined."""
+    the user's, no call has ids of other protocols or a name that this one refuses (``fits``), and no texts of another
+    dialect have to be joined."""
     for turn in messages:
         role = turn.role
         if role is _ASSISTANT:
             for block in turn.content:
-                if block.incomplete or (type(block) is ToolUseBlock and block.native_ids):
+                if block.incomplete or (type(block) is ToolUseBlock and (block.native_ids or not fits[block.name])):
                     return False
         elif role is not _TOOL:
             for block in turn.content:

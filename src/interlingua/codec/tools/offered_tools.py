@@ -11,39 +11,22 @@ from ...types.request import Request
 from ...types.tools import ServerTool, ToolDefinition
 from ..history.incomplete import Adapted
 from ..ledger import Ledger
-from ..schema.plans import Restore, restorer
-from .tool_names import original_names
+from ..schema.plans import restorer
 
-__all__ = ["as_declared", "calls_as_declared", "narrow"]
+__all__ = ["calls_as_declared", "narrow"]
 
 
-def calls_as_declared(
-    blocks: Sequence[Block], request: Request, *, texts: bool, names_of: str = ""
-) -> tuple[Block, ...]:
-    """The blocks of an answer, its calls as the tools of the request were declared (see ``as_declared``)."""
+def calls_as_declared(blocks: Sequence[Block], request: Request, *, texts: bool) -> tuple[Block, ...]:
+    """The blocks of an answer, its calls with optional arguments as the tools of the request were declared.
+
+    ``texts``: as for ``restorer``.
+    """
     calls = [block for block in blocks if type(block) is ToolUseBlock]
     plain = all(_is_plainly_offered(call.name, request) for call in calls)
-    restore = None if plain else as_declared(request, texts=texts, names_of=names_of)
+    restore = None if plain else restorer(request, texts=texts)
     if restore is None:
         return tuple(blocks)
     return tuple([restore(block) if type(block) is ToolUseBlock else block for block in blocks])
-
-
-def as_declared(request: Request | None, *, texts: bool, names_of: str = "") -> Restore | None:
-    """What gives a call its optional arguments back, and its tool's own name.
-
-    ``texts``: as for ``restorer``. ``names_of``: the dialect that derived tool names, if one did.
-    """
-    restore = restorer(request, texts=texts)
-    names = original_names(request, names_of) if names_of else {}
-    if not names:
-        return restore
-
-    def renamed(call: ToolUseBlock) -> ToolUseBlock:
-        call = replace(call, name=names.get(call.name, call.name))
-        return restore(call) if restore is not None else call
-
-    return renamed
 
 
 def _is_plainly_offered(name: str, request: Request) -> bool:

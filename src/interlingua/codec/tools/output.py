@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...errors import AdapterError
 from ...types.blocks import Block, TextBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.events import (
@@ -33,7 +32,7 @@ from ...types.words import StopReason
 from ..base import StreamDecoder
 from ..json import Wire
 from ..ledger import Ledger
-from ..limits import Limits
+from ..streams.converted import ConvertedEvents
 from .arguments import write_arguments
 
 __all__ = [
@@ -178,33 +177,13 @@ def output_decoder(decoder: StreamDecoder, request: Request | None) -> StreamDec
     return OutputAsText(decoder, request) if answers_by_call(request) else decoder
 
 
-class OutputAsText(StreamDecoder):
+class OutputAsText(ConvertedEvents):
     """The same for a stream: the events of an output call become those of a text."""
 
     def __init__(self, decoder: StreamDecoder, request: Request | None) -> None:
-        self.decoder = decoder
+        super().__init__(decoder)
         self.request = request
         self.texts: dict[int, list[str]] = {}
-
-    @property
-    def error(self) -> AdapterError | None:  # type: ignore[override]
-        """What went wrong, if anything."""
-        return self.decoder.error
-
-    @property
-    def approximated(self) -> bool:  # type: ignore[override]
-        """Whether an event was not strict JSON."""
-        return self.decoder.approximated
-
-    def accept(self, limits: Limits) -> None:
-        self.decoder.accept(limits)
-
-    def feed(self, chunk: bytes) -> list[Event]:
-        self.decoder.tolerant = self.tolerant
-        return list(map(self.convert, self.decoder.feed(chunk)))
-
-    def close(self, clean: bool = False) -> list[Event]:
-        return list(map(self.convert, self.decoder.close(clean)))
 
     def convert(self, event: Event) -> Event:
         match event:

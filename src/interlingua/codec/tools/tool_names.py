@@ -1,18 +1,97 @@
-"""Names that one request gives out: those of tools, derived where a protocol refuses the caller's own."""
+"""Names of tools: derived where a protocol refuses the caller's own, and given back where an answer calls one.
+
+Canonical in, canonical out: a request is named before it is written (``named_here``), and what its answer calls is
+renamed after it was read (``told``). So readers and writers know one name for each tool, which they can say.
+
+A name that was read from the protocol although it breaks its rule is written back: the rows of tools, calls and
+results mark it (``verbatim_name``).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
+from ...errors import AdapterError
+from ...types.blocks import Block, ToolResultBlock, ToolUseBlock
+from ...types.events import Event, MessageComplete, ToolUseEnd, ToolUseStart
+from ...types.messages import Message
 from ...types.request import Request
-from ...types.tools import Tool, ToolDefinition
+from ...types.response import Response
+from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from ..base import StreamDecoder
+from ..history.incomplete import Adapted
+from ..json import is_object
+from ..ledger import Ledger
 from ..marks import marks
+from ..rows.row import Rule
+from ..rules import Matches
+from ..streams.converted import ConvertedEvents
+from .output import OUTPUT_TOOL
 
-__all__ = ["GivenNames", "ToolNames", "original_names"]
+__all__ = ["ANY_NAME", "GivenNames", "NameRule", "Told", "choice_named_here", "named_here", "told", "verbatim_name"]
 
-TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""The names that most protocols take."""
+Named = TypeVar("Named", ToolDefinition, ToolUseBlock, ToolResultBlock)
+
+
+class NameRule:
+    """Which names a protocol takes: ``longest`` of ``letters``, a class of a regular expression, after a ``first`` one.
+
+    ``results``: results have the names of their tools too.
+    """
+
+    def __init__(self, letters: str, longest: int, *, first: str = "", results: bool = False) -> None:
+        self.letters, self.longest, self.results = letters, longest, results
+        self.begin = " and begin with a letter or _" if first else ""
+        head = f"(?=[{first}])" if first else ""
+        self.fits = Matches(re.compile(f"{head}[{letters}]{{1,{longest}}}"))
+        """Whether names are taken, remembered."""
+
+    def all_fit(self, tools: Iterable[Tool]) -> bool:
+        """Whether the names of all these tools are taken, as they nearly always are."""
+        fits = self.fits
+        return not [tool for tool in tools if type(tool) is ToolDefinition and not fits[tool.name]]
+
+    def like(self, name: str) -> str:
+        """A name like this one that is taken."""
+        found = re.sub(f"[^{self.letters}]+", "_", name)[: self.longest] or "tool"
+        return found if self.fits[found] else f"_{found}"[: self.longest]
+
+    def why(self, dialect: str) -> str:
+        """The reason of a derived name."""
+        letters = " ".join(re.findall(r"\w-\w|.", self.letters))
+        return f"tool names of {dialect} are up to {self.longest} of {letters}{self.begin}; one was derived"
+
+
+class FreeNames(NameRule):
+    """A protocol that takes any name."""
+
+    def __init__(self) -> None:
+        super().__init__(r"\s\S", 64)
+        self.fits = Matches(re.compile("(?s).*"))
+
+    def all_fit(self, tools: Iterable[Tool]) -> bool:
+        return True
+
+
+ANY_NAME = FreeNames()
+
+
+def verbatim_name(names: NameRule, *, optional: bool = False) -> Rule:
+    """A rule for rows: a name that was read although it is refused stays as it is. Others were derived before.
+
+    ``optional``: values may have no name.
+    """
+    fits = names.fits
+
+    def holds(value: ToolDefinition | ToolUseBlock | ToolResultBlock) -> bool:
+        return value.name is None or fits[value.name]
+
+    source = "({0}.name is None or {fits}[{0}.name])" if optional else "{fits}[{0}.name]"
+    return Rule("name", holds, lambda value, ledger: value, source, history=True, names={"fits": fits})
 
 
 class GivenNames:
@@ -39,41 +118,158 @@ class GivenNames:
 
 
 class ToolNames:
-    """Tool names of one request, from ours to the protocol's. Names that fit are never given to another tool."""
+    """The names of one request, from the caller's to the protocol's. A name that fits is never given to another tool.
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        self._tools = tools
-        self._given: dict[str, str] = {}
-        self._names: GivenNames | None = None  # filled when the first name is refused
+    They depend on the tools alone, in their order, so that the same tools always have the same names.
+    """
+
+    def __init__(self, tools: Sequence[Tool], dialect: str, rule: NameRule) -> None:
+        self.dialect, self.rule = dialect, rule
+        self.ledger = Ledger()
+        self.given: dict[str, str] = {}
+        """What tools are called here, where their own names are refused."""
+        self._free = GivenNames(rule.longest, "_")
+        for name in _taken(tools):
+            self._free.add(name)
+        ours = [tool for tool in tools if isinstance(tool, ToolDefinition)]
+        for tool in ours:
+            if rule.fits[tool.name] or self._is_verbatim(tool):
+                self._free.add(tool.name)
+                self.given[tool.name] = tool.name
+        for tool in ours:
+            self.fit(tool.name)
+
+    def _is_verbatim(self, value: ToolDefinition | ToolUseBlock | ToolResultBlock) -> bool:
+        kept = marks(self.dialect, value).get("verbatim", ())
+        return kept is True or "name" in kept
 
     def fit(self, name: str) -> str:
         """The name itself where the protocol takes it, else one like it."""
-        if TOOL_NAME.fullmatch(name):
-            return name
-        names = self._names or self._settle()
-        if name not in self._given:
-            self._given[name] = names.free(re.sub(r"[^a-zA-Z0-9_-]+", "_", name) or "tool")
-        return self._given[name]
+        if name not in self.given:
+            self.given[name] = name if self.rule.fits[name] else self._free.free(self.rule.like(name))
+        return self.given[name]
 
-    def _settle(self) -> GivenNames:
-        names = self._names = GivenNames(64, "_")
-        told = [tool.name for tool in self._tools if isinstance(tool, ToolDefinition)]
-        for name in filter(TOOL_NAME.fullmatch, told):
-            names.add(name)
-        for name in told:
-            self.fit(name)
-        return names
+    def named(self, value: Named) -> Named:
+        """A tool, a call or a result with its name here; a difference is declared."""
+        own = value.name
+        if own is None or (own not in self.given and self._is_verbatim(value)) or self.fit(own) == own:
+            return value
+        self.lose("name")
+        return replace(value, name=self.given[own])
 
-    def originals(self) -> dict[str, str]:
-        """What each derived name stands for."""
-        if self._names is None:
-            self._settle()
-        return {derived: name for name, derived in self._given.items()}
+    def lose(self, *path: str | int) -> None:
+        """Declare a derived name."""
+        self.ledger.lose("approximated", self.rule.why(self.dialect), *path)
+
+    def message(self, message: Message) -> Message:
+        """A turn whose calls and results have the names of their tools."""
+        content = [self.block(block) for _, block in self.ledger.each(enumerate(message.content), "content")]
+        same = all(new is old for new, old in zip(content, message.content, strict=True))
+        return message if same else replace(message, content=tuple(content))
+
+    def block(self, block: Block) -> Block:
+        """A block of a turn, by the name of its tool if it has one."""
+        if type(block) is ToolUseBlock:
+            return self.named(block)
+        return self.named(block) if type(block) is ToolResultBlock and self.rule.results else block
+
+    def choice(self, choice: ToolChoice) -> ToolChoice:
+        """A choice of tools by the names that they have here. What is not offered keeps its name."""
+        if choice.name is not None and self.given.get(choice.name, choice.name) != choice.name:
+            self.lose("name")
+            choice = replace(choice, name=self.given[choice.name])
+        allowed = [self.given.get(name, name) for name in choice.allowed]
+        for place, name in enumerate(choice.allowed):
+            if allowed[place] != name:
+                self.lose("allowed", place)
+        return replace(choice, allowed=tuple(allowed)) if allowed != list(choice.allowed) else choice
 
 
-def original_names(request: Request | None, dialect: str) -> dict[str, str]:
-    """The derived tool names that a model was told, and the caller's own for each."""
-    if request is None:
-        return {}
-    fitted = [tool for tool in request.tools if "name" not in marks(dialect, tool).get("verbatim", ())]
-    return ToolNames(fitted).originals()
+def _taken(tools: Sequence[Tool]) -> Iterator[str]:
+    """The names that no tool of the caller's is given: that of the output tool, and those of hosted tools."""
+    yield OUTPUT_TOOL
+    for tool in tools:
+        if type(tool) is ServerTool and is_object(tool.raw) and type(tool.raw.get("name")) is str:
+            yield tool.raw["name"]
+
+
+# ------------------------------------------------------------------------------------------------------------- requests
+
+
+def named_here(request: Request, dialect: str, rule: NameRule) -> Adapted[Request] | None:
+    """The request with names that the protocol takes. None if all stay."""
+    names = ToolNames(request.tools, dialect, rule)
+    ledger = names.ledger
+    tools = [names.named(tool) if type(tool) is ToolDefinition else tool
+             for _, tool in ledger.each(enumerate(request.tools), "tools")]  # fmt: skip
+    messages = [names.message(message) for _, message in ledger.each(enumerate(request.messages), "messages")]
+    ledger.where = ("tool_choice",)
+    choice = None if request.tool_choice is None else names.choice(request.tool_choice)
+    if not ledger.losses:
+        return None
+    named = replace(request, tools=tuple(tools), messages=tuple(messages), tool_choice=choice)
+    return Adapted(named, {}, ledger.losses)
+
+
+def choice_named_here(choice: ToolChoice, dialect: str, rule: NameRule) -> Adapted[ToolChoice] | None:
+    """A choice alone, of tools that nobody knows. None if all names stay."""
+    chosen = [*choice.allowed] if choice.name is None else [choice.name, *choice.allowed]
+    if all(rule.fits[name] for name in chosen):
+        return None
+    names = ToolNames([ToolDefinition(name) for name in dict.fromkeys(chosen)], dialect, rule)
+    return Adapted(names.choice(choice), {}, names.ledger.losses)
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
+
+
+class Told(NamedTuple):
+    """A request as a model was told of it, and the caller's own names of the tools that have others there."""
+
+    request: Request
+    own: Mapping[str, str]
+
+    def block(self, block: Block) -> Block:
+        """A block of the answer, under the caller's own name if it is a call."""
+        if type(block) is not ToolUseBlock or block.name not in self.own:
+            return block
+        return replace(block, name=self.own[block.name])
+
+    def response(self, response: Response) -> Response:
+        """A whole answer, its calls under the caller's own names."""
+        return replace(response, content=tuple(map(self.block, response.content)))
+
+
+def told(request: Request | None, dialect: str, rule: NameRule) -> Told | None:
+    """What a model was told of the tools of a request. None, nearly always: their own names."""
+    if request is None or rule.all_fit(request.tools):
+        return None
+    names = ToolNames(request.tools, dialect, rule)
+    own = {derived: name for name, derived in names.given.items() if derived != name}
+    if not own:
+        return None
+    tools = [names.named(tool) if type(tool) is ToolDefinition else tool for tool in request.tools]
+    return Told(replace(request, tools=tuple(tools)), own)
+
+
+class OwnNames(ConvertedEvents):
+    """The events of a stream, its calls under the caller's own names."""
+
+    def __init__(self, decoder: StreamDecoder, told: Told) -> None:
+        super().__init__(decoder)
+        self.told = told
+
+    def convert(self, event: Event) -> Event:
+        match event:
+            case ToolUseStart():
+                own = self.told.own.get(event.name, event.name)
+                return replace(event, name=own, block=replace(event.block, name=own))
+            case ToolUseEnd():
+                return replace(event, block=self.told.block(event.block))
+            case MessageComplete():
+                whole = self.told.response(event.response)
+                if isinstance(event.error, AdapterError):
+                    event.error.response = whole
+                return replace(event, response=whole)
+            case _:
+                return event

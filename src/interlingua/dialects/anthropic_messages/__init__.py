@@ -6,7 +6,7 @@ from ...codec.ledger import Ledger
 from ...codec.wire_dialect import Functions, WireDialect
 from .. import claude
 from .errors import ERRORS, REQUIREMENTS
-from .facts import HOSTED, NAME
+from .facts import HOSTED, NAME, NAMES
 from .request import read_request, write_choice, write_request, write_tools
 from .response import Encoder, read_response
 from .rows import ANSWERS, USAGE
@@ -17,7 +17,7 @@ __all__ = ["AnthropicMessages"]
 
 
 class AnthropicMessages(WireDialect):
-    name = NAME
+    name, tool_names = NAME, NAMES
     names_schemas = False
     unsupported_choices = ("allowed",)
     text_join = "one"
@@ -37,5 +37,5 @@ class AnthropicMessages(WireDialect):
         write_system=lambda system, target, ledger, provider: write_system(system, ledger, None),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),
         write_choice=lambda choice, target, ledger, provider: write_choice(choice, ledger),
-        ledger=lambda tools, target: Ledger(),
+        ledger=lambda target: Ledger(),
     )

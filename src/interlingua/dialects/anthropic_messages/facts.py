@@ -6,8 +6,10 @@ import re
 
 from ...codec.tools.hosted_tools import HostedTool
 from ...codec.tools.ids import IdRule
+from ...codec.tools.tool_names import NameRule
 
 NAME = "anthropic-messages"
+NAMES = NameRule("a-zA-Z0-9_-", 128)
 PATH = "/v1/messages"
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 8192

@@ -48,6 +48,7 @@ from ...codec.rules import (
     stands_in,
     when,
 )
+from ...codec.tools.tool_names import verbatim_name
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -74,7 +75,7 @@ from ...types.response import Response
 from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from .. import claude
-from .facts import IDS, IMAGE_TYPES, NAME, PDF, PLAIN
+from .facts import IDS, IMAGE_TYPES, NAME, NAMES, PDF, PLAIN
 
 SERVER_TOOLS = (
     "web_search web_fetch code_execution bash_code_execution text_editor_code_execution tool_search advisor mcp".split()
@@ -131,6 +132,7 @@ PROVED       = rule(when("extras", lambda citation: "encrypted_index" in citatio
                     drop(f"a web citation of {NAME} needs its issuer's `encrypted_index`"))
 OUR_CITATION = rule(when("kind", lambda citation: NAME in citation.extras), drop(f"{NAME} has no {{0.kind}} citations"))
 JSON_CALL    = is_json_call(NAME)
+TOOL_NAMED   = verbatim_name(NAMES)
 CALL_ID      = by_id_rule("id", IDS, BAD_ID)
 RESULT_ID    = by_id_rule("tool_use_id", IDS, BAD_ID)
 SENDABLE     = sendable(NAME)
@@ -210,7 +212,7 @@ BLOCKS = Table(NAME, "type", *SHOWN,
     Row(ThinkingBlock,         "thinking",          SIGNED, UNCACHED, text=must("thinking"),
         signature=fill("signature", "")),
     Row(RedactedThinkingBlock, "redacted_thinking", UNCACHED, data="data"),
-    Row(ToolUseBlock,          "tool_use",          JSON_CALL, CALL_ID, id="id", name="name",
+    Row(ToolUseBlock,          "tool_use",          JSON_CALL, CALL_ID, TOOL_NAMED, id="id", name="name",
         input=must("input", OBJECT), input_text=NO_ARGUMENT_TEXT, elsewhere="kind"),
     Row(ToolResultBlock,       "tool_result",       RESULT_ID, tool_use_id="tool_use_id",
         content=may("content", Texts(RESULT_BLOCKS)), is_error=may("is_error"), name=NO_RESULT_NAME),
@@ -225,9 +227,9 @@ BLOCKS = Table(NAME, "type", *SHOWN,
 )
 ANSWER_BLOCKS = BLOCKS.for_answers()
 TOOLS = Table(NAME, None,
-    Row(ToolDefinition, None, SENDABLE, accepts={"type": "custom"}, name="name", description=may("description"),
-        input_schema=must("input_schema", OBJECT), strict=may("strict"), cache=may("cache_control", One(CACHE)),
-        elsewhere="kind"),
+    Row(ToolDefinition, None, TOOL_NAMED, SENDABLE, accepts={"type": "custom"}, name="name",
+        description=may("description"), input_schema=must("input_schema", OBJECT), strict=may("strict"),
+        cache=may("cache_control", One(CACHE)), elsewhere="kind"),
     carrier=ServerTool,
 )
 CHOICE = Table(NAME, None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...codec.wire_dialect import Functions, WireDialect
 from .. import claude
 from .errors import ERRORS, REQUIREMENTS
-from .facts import NAME
+from .facts import NAME, NAMES
 from .request import read_request, write_choice, write_request, write_tools
 from .response import Encoder, read_response
 from .rows import ANSWERS, USAGE
@@ -17,7 +17,7 @@ __all__ = ["BedrockConverse"]
 
 
 class BedrockConverse(WireDialect):
-    name = NAME
+    name, tool_names = NAME, NAMES
     unsupported_choices = ("allowed",)
     errors, requirements = ERRORS, REQUIREMENTS
     schema_subset = claude.SCHEMA
@@ -35,5 +35,5 @@ class BedrockConverse(WireDialect):
         write_system=lambda system, target, ledger, provider: write_system(system, ledger),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),
         write_choice=lambda choice, target, ledger, provider: write_choice(choice, ledger),
-        ledger=lambda tools, target: RequestLedger(tools),
+        ledger=lambda target: RequestLedger(),
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from ...codec.tools.ids import IdRule
+from ...codec.tools.tool_names import NameRule
 
 NAME = "bedrock-converse"
+NAMES = NameRule("a-zA-Z0-9_-", 64)
 IDS = IdRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), prefix="tooluse_", length=22)
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html; underscores as recorded.
 DOCUMENT_NAME = re.compile(r"(?:[a-zA-Z0-9_()\[\]-]| (?! )){1,200}")

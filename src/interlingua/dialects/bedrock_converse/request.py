@@ -201,7 +201,7 @@ def _read_effort(thinking: Thinking, native: Wire, output: Wire, places: Wire) -
 
 
 def write_request(request: Request, target: Target | None) -> Encoded:
-    ledger, mark = RequestLedger(request.tools), marks(NAME, request)
+    ledger, mark = RequestLedger(), marks(NAME, request)
     body = PARAMS.put(request, ledger)
     write_history(request, body, target, mark, ledger)
     native: Wire = {}
@@ -261,7 +261,7 @@ def write_tool_config(request: Request, mark: Wire, ledger: RequestLedger) -> Wi
     tools = write_tools(request.tools, ledger)
     if not tools:
         stubs = claude.stub_tools(request, NAME, ledger)
-        tools = write_tools(stubs, RequestLedger(stubs))
+        tools = write_tools(stubs, RequestLedger())
     config: Wire = {"tools": tools} if tools else {}
     if choice is not None and (tools or "tool_choice" in mark.get("verbatim", ())):
         lost = any(isinstance(tool, ServerTool) and tool.dialect != NAME for tool in request.tools)

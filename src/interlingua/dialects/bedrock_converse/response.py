@@ -36,7 +36,7 @@ def read_response(
 ) -> Response:
     if is_object(body) and "output" not in body and ("message" in body or "__type" in body):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
-    return ANSWERS.read(answer_of(body, NAME, "output", "stopReason"), request, names_of=NAME)
+    return ANSWERS.read(answer_of(body, NAME, "output", "stopReason"), request)
 
 
 # ---------------------------------------------------------------------------------------------------- writing a stream

@@ -1,13 +1,12 @@
 """What Bedrock Converse refuses in a value that another dialect or the caller made, and what is written instead.
 
-The service wants every document name of a request to differ, and one name for each tool: a ``RequestLedger`` knows
-those that were given out.
+The service wants every document name of a request to differ: a ``RequestLedger`` knows those that were given out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,18 +29,17 @@ from ...codec.rules import (
     hosted_here,
     is_json_call,
     leave_out,
-    matching,
     rule,
     sendable,
     when,
 )
 from ...codec.tools.ids import IdMap
-from ...codec.tools.tool_names import TOOL_NAME, GivenNames, ToolNames
+from ...codec.tools.tool_names import GivenNames, verbatim_name
 from ...types.base import Json
 from ...types.blocks import Base64Source, Citation, DocumentBlock, FileSource, Source, TextSource, UrlSource
 from ...types.request import Thinking
-from ...types.tools import Tool, ToolDefinition
-from .facts import DOCUMENT_NAME, EXTENSIONS, FORMATS, IDS, MOST_TAGS, NAME, OTHER_TYPES, TAG, UNKNOWN, WORDS
+from ...types.tools import ToolDefinition
+from .facts import DOCUMENT_NAME, EXTENSIONS, FORMATS, IDS, MOST_TAGS, NAME, NAMES, OTHER_TYPES, TAG, UNKNOWN, WORDS
 
 if TYPE_CHECKING:
     from ...codec.rows.source import Source as Code
@@ -50,23 +48,14 @@ if TYPE_CHECKING:
 
 
 class RequestLedger(Ledger):
-    """A ledger that also keeps the names that one request has given out, to tools and to documents."""
+    """A ledger that also keeps the names that one request has given out to documents."""
 
-    __slots__ = ("documents", "tools")
+    __slots__ = ("documents",)
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.ids = IdMap(IDS)
-        self.tools = ToolNames(tools)
         self.documents = GivenNames(200, " ")
-
-
-def _fit_tool_name(value: Any, ledger: Ledger) -> Any:
-    fitted = ledger.tools.fit(value.name) if isinstance(ledger, RequestLedger) else value.name
-    if fitted != value.name:
-        reason = f"tool names of {NAME} are up to 64 of A-Z a-z 0-9 _ -; one was derived"
-        ledger.lose("approximated", reason, "name")
-    return replace(value, name=fitted)
 
 
 class DocumentName(Plain):
@@ -357,8 +346,7 @@ ADAPTIVE = change("mode", "adaptive", "approximated", "enabled thinking needs a 
 FILLED      = filled(NAME)
 CALL_ID     = by_id_rule("id", IDS, BAD_ID)
 RESULT_ID   = by_id_rule("tool_use_id", IDS, BAD_ID)
-CALL_NAME   = rule(matching("name", TOOL_NAME), _fit_tool_name, history=True)
-TOOL_NAMED  = rule(matching("name", TOOL_NAME, optional=True),                             _fit_tool_name)
+TOOL_NAMED  = verbatim_name(NAMES)
 JSON_CALL   = is_json_call(NAME)
 HOSTED_HERE = hosted_here(NAME)
 NAMED       = rule(when("title", _is_named),                                               _named)

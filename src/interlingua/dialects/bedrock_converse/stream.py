@@ -16,7 +16,6 @@ from ...codec.json import Wire, is_array, is_object
 from ...codec.rows.kinds import REFUSED
 from ...codec.streams.stream import NOT_JSON, decode_frame
 from ...codec.tools.arguments import parse_object
-from ...codec.tools.tool_names import original_names
 from ...errors import AdapterError, ParseError
 from ...types.base import Json
 from ...types.blocks import (
@@ -47,7 +46,6 @@ class Decoder(claude.BlockDecoder):
         frames = KnownEvents(EVENT_NAMES)
         super().__init__(frames, request, provider)
         self.delta, self.event = frames.frequent, frames.event
-        self.names = original_names(request, NAME)
         self.texts: dict[Json, claude.Growing] = {}  # open texts, by wire index; none when the stream is done
         self.pictures: dict[Json, Wire] = {}  # image starts: there is no picture before its source
 
@@ -140,8 +138,6 @@ class Decoder(claude.BlockDecoder):
             self.pictures[wire["contentBlockIndex"]] = dict(start["image"])
             return
         block: Wire = {tag: {**start[tag], **{key: value.copy() for key, value in STARTS[tag].items()}}}
-        if block[tag].get("name") in self.names:
-            block[tag]["name"] = self.names[block[tag]["name"]]
         self.open(wire["contentBlockIndex"], block, ANSWER_BLOCKS.read(block), out)
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:

@@ -6,7 +6,7 @@ from ...codec.ledger import Ledger
 from ...codec.wire_dialect import Functions, WireDialect
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
-from .facts import HOSTED, NAME, SUBSET
+from .facts import HOSTED, NAME, NAMES, SUBSET
 from .request import read_request, write_choice_alone, write_request, write_tools
 from .response import read_response, write_response
 from .stream import Decoder
@@ -16,7 +16,7 @@ __all__ = ["Gemini"]
 
 
 class Gemini(WireDialect):
-    name = NAME
+    name, tool_names = NAME, NAMES
     names_schemas = False
     history_key = "contents"
     in_pieces = False
@@ -33,5 +33,5 @@ class Gemini(WireDialect):
         write_system=lambda system, target, ledger, provider: {"parts": write_system(system, ledger)},
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),
         write_choice=lambda choice, target, ledger, provider: write_choice_alone(choice, ledger),
-        ledger=lambda tools, target: Ledger(),
+        ledger=lambda target: Ledger(),
     )

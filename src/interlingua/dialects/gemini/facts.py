@@ -9,9 +9,11 @@ from ...codec.json import is_array
 from ...codec.rows.key_spelling import KeySpelling
 from ...codec.schema.subsets import SHAPE, Subset, is_strings_or_numbers, words
 from ...codec.tools.hosted_tools import HostedTool
+from ...codec.tools.tool_names import NameRule
 from ...types.base import Json
 
 NAME = "gemini"
+NAMES = NameRule("a-zA-Z0-9_.:-", 64, first="a-zA-Z_", results=True)
 VERSION = "v1beta"
 SIGNATURE = "thoughtSignature"
 PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")

@@ -35,6 +35,7 @@ from ...codec.rules import (
     rule,
     stands_in,
 )
+from ...codec.tools.tool_names import verbatim_name
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -57,7 +58,7 @@ from ...types.response import Response
 from ...types.tools import ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from . import parts
-from .facts import CODE, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, SIGNATURE
+from .facts import CODE, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, NAMES, SIGNATURE
 from .kinds import (
     ChosenTools,
     Contents,
@@ -122,6 +123,8 @@ FILLED       = Rule("text", is_sendable, drop_empty, "{0}.text or {sendable}({0}
 UNCITED      = rule(Condition("citations", is_uncited, "not {0}.citations"),
                     change("citations", (), "dropped", f"{NAME} takes no citations in a request"), history=True)
 HOSTED_HERE  = hosted_here(NAME)
+TOOL_NAMED   = verbatim_name(NAMES)
+RESULT_NAMED = verbatim_name(NAMES, optional=True)
 JSON_CALL    = is_json_call(NAME)
 JSON_TOOL    = rule(among("kind", ("json",)), as_json_tool(NAME))
 NOT_PARALLEL = rule(lacking("parallel"),      leave_out("parallel", f"{NAME} has no setting for parallel calls"))
@@ -213,10 +216,11 @@ PARTS = Table(NAME, part_tag,
     Row(ImageBlock,            "image",   source_of(ImageBlock), detail=may("mediaResolution.level", DETAILS), **SAID),
     Row(AudioBlock,            "audio",   source_of(AudioBlock), transcript=may("audioTranscription.text"), **SAID),
     *video_and_document(**SAID),
-    Row(ToolUseBlock,          "functionCall", JSON_CALL, id=may("functionCall.id", IssuedId("id"), default=""),
+    Row(ToolUseBlock,          "functionCall", JSON_CALL, TOOL_NAMED,
+        id=may("functionCall.id", IssuedId("id"), default=""),
         name=must("functionCall.name", WORD), input=fill("functionCall.args", {}, OBJECT),
         input_text=NO_ARGUMENT_TEXT, elsewhere="kind", **SAID),
-    Row(ToolResultBlock,       "functionResponse",
+    Row(ToolResultBlock,       "functionResponse", RESULT_NAMED,
         Together("content is_error", parts.RESULT_KEYS, parts.ResultContent(RESULT_PARTS), always=True),
         tool_use_id=may("functionResponse.id", IssuedId("tool_use_id"), default=""), name=may("functionResponse.name"),
         **SAID),
@@ -249,12 +253,12 @@ DECLARED: dict[str, Any] = {
     "cache": NO_CACHE, "elsewhere": "kind",
 }
 DECLARATIONS = Table(NAME, None,
-    Row(ToolDefinition, None, JSON_TOOL,
+    Row(ToolDefinition, None, TOOL_NAMED, JSON_TOOL,
         Together("input_schema", "parametersJsonSchema parameters", DeclaredSchema()), **DECLARED),
     keys=KEYS,
 )
 OFFERED = Table(NAME, None,  # schemas of offered tools are judged and changed all at once
-    Row(ToolDefinition, None, JSON_TOOL, input_schema=may("parametersJsonSchema", OBJECT), **DECLARED),
+    Row(ToolDefinition, None, TOOL_NAMED, JSON_TOOL, input_schema=may("parametersJsonSchema", OBJECT), **DECLARED),
     keys=KEYS,
 )
 CHOICE = Table(NAME, None,

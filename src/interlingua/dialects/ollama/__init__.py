@@ -33,5 +33,5 @@ class Ollama(WireDialect):
         write_system=lambda system, target, ledger, provider: write_system(system, ledger),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),
         write_choice=lambda choice, target, ledger, provider: lose_choice(choice, ledger),
-        ledger=lambda tools, target: Ledger(),
+        ledger=lambda target: Ledger(),
     )

@@ -9,7 +9,7 @@ from ...types.response import Response
 from .. import openai
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
-from .facts import NAME, QUIRKS, Quirks, quirks_of
+from .facts import NAME, NAMES, QUIRKS, Quirks, quirks_of
 from .request import read_request, write_choice_alone, write_request, write_tools
 from .response import as_turn, read_response, write_response
 from .rows import USAGE
@@ -20,7 +20,7 @@ __all__ = ["QUIRKS", "OpenAIChat", "Quirks"]
 
 
 class OpenAIChat(WireDialect):
-    name = NAME
+    name, tool_names = NAME, NAMES
     bare_errors = False
     errors, requirements = ERRORS, REQUIREMENTS
     schema_subset = openai.SCHEMA
@@ -40,7 +40,7 @@ class OpenAIChat(WireDialect):
         ),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, quirks_of(provider, target)[0], ledger),
         write_choice=write_choice_alone,
-        ledger=lambda tools, target: Ledger(),
+        ledger=lambda target: Ledger(),
     )
 
     def as_turn(self, response: Response) -> Message:

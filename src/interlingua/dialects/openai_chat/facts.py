@@ -21,6 +21,7 @@ from ...codec.ledger import Ledger
 from ...codec.rows.kinds import OMIT, REFUSED, Each, Texts
 from ...codec.rows.table import Table
 from ...codec.tools.ids import IdRule
+from ...codec.tools.tool_names import NameRule
 from ...types.base import Json
 from ...types.blocks import Base64Source, TextBlock
 from ...types.capabilities import Target
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
 
 NAME = "openai-chat"
+NAMES = NameRule("a-zA-Z0-9_-", 64)
 PATH = "/v1/chat/completions"
 EMPTY = f"{NAME} accepts no empty message; a placeholder was added"
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast")

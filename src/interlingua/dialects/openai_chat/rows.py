@@ -191,15 +191,16 @@ def carry_call(wire: Json) -> OpaqueBlock:
 
 
 CALLS = Calls(NAME, call_tag,
-    Row(ToolUseBlock, "function", rules.CALL_ID, arguments_at("function.arguments"), constants={"type": "function"},
-        ignores={"index": INT}, fixed={"kind": "json"}, id=fill("id", ""), name="function.name"),
-    Row(ToolUseBlock, "custom",   rules.CALL_ID, constants={"type": "custom"}, ignores={"index": INT},
+    Row(ToolUseBlock, "function", rules.CALL_ID, rules.TOOL_NAMED, arguments_at("function.arguments"),
+        constants={"type": "function"}, ignores={"index": INT}, fixed={"kind": "json"}, id=fill("id", ""),
+        name="function.name"),
+    Row(ToolUseBlock, "custom",   rules.CALL_ID, rules.TOOL_NAMED, constants={"type": "custom"}, ignores={"index": INT},
         fixed={"kind": "text"}, id=fill("id", ""), name="custom.name", input_text=fill("custom.input", "", WORDS),
         elsewhere="input"),
     unknown=carry_call, signature=NO_SIGNATURE, cache=NO_CACHE,
 )
 LEGACY_CALL = Table(NAME, None,
-    Row(ToolUseBlock, None, arguments_at("arguments"), name=must("name", FilledText()),
+    Row(ToolUseBlock, None, rules.TOOL_NAMED, arguments_at("arguments"), name=must("name", FilledText()),
         gives={"id": "", "kind": "json"}, signature=NO_SIGNATURE, cache=NO_CACHE),
 )
 SPOKEN = Table(NAME, lambda wire: "data" if wire.get("data") else "id",
@@ -245,18 +246,18 @@ MESSAGES = Table(NAME, "role",
 
 
 TOOLS = Table(NAME, kind_tag,
-    Row(ToolDefinition, "function", rules.STRICT, rules.UNCACHED, constants={"type": "function"},
+    Row(ToolDefinition, "function", rules.TOOL_NAMED, rules.STRICT, rules.UNCACHED, constants={"type": "function"},
         fixed={"kind": "json"}, name="function.name", description=may("function.description"),
         input_schema=may("function.parameters"), strict=may("function.strict"), cache=CACHED),
-    Row(ToolDefinition, "custom",   rules.UNCACHED, constants={"type": "custom"}, fixed={"kind": "text"},
-        name="custom.name", description=may("custom.description"), cache=CACHED,
+    Row(ToolDefinition, "custom",   rules.TOOL_NAMED, rules.UNCACHED, constants={"type": "custom"},
+        fixed={"kind": "text"}, name="custom.name", description=may("custom.description"), cache=CACHED,
         input_schema=lost(f"a free-text tool of {NAME} has no schema"),
         strict=lost(f"a free-text tool of {NAME} has no strict flag")),
     carrier=ServerTool,
 )
 FUNCTIONS = Table(NAME, None,  # of older clients
-    Row(ToolDefinition, None, rules.STRICT, name="name", description=may("description"), input_schema=may("parameters"),
-        strict=may("strict"), cache=NO_CACHE, gives={"kind": "json"}),
+    Row(ToolDefinition, None, rules.TOOL_NAMED, rules.STRICT, name="name", description=may("description"),
+        input_schema=may("parameters"), strict=may("strict"), cache=NO_CACHE, gives={"kind": "json"}),
     carrier=ServerTool,
 )
 CHOICES = Choices(NAME, nested=True)

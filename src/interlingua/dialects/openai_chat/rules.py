@@ -33,6 +33,7 @@ from ...codec.rules import (
 )
 from ...codec.schema.plans import is_strict_form, write_strict_schema
 from ...codec.tools.ids import IdMap
+from ...codec.tools.tool_names import verbatim_name
 from ...types.blocks import (
     AudioBlock,
     Base64Source,
@@ -51,7 +52,7 @@ from ...types.messages import Message
 from ...types.tools import Tool, ToolDefinition
 from ..openai import named_documents
 from ..openai_tools import no_error_flag
-from .facts import CACHE_TIMES, EMPTY, NAME, OPENAI, TIERS, Quirks
+from .facts import CACHE_TIMES, EMPTY, NAME, NAMES, OPENAI, TIERS, Quirks
 
 NO_CITATIONS = f"{NAME} takes no citations in a request"
 OTHER_TIMES = f"{NAME} caches for {' or '.join(CACHE_TIMES)} only"
@@ -136,6 +137,7 @@ HAS_CONTENT = Condition("content", _has_content, "{0}.content")
 IS_UNCITED = Condition("citations", _is_uncited, "not {0}.citations")
 WITHOUT_NAME = leave_out("name", f"a tool message of {NAME} has no name", "form")
 # fmt: off
+TOOL_NAMED   = verbatim_name(NAMES)
 NAMELESS     = rule(lacking("name"),                                          WITHOUT_NAME)
 NO_FLAG      = no_error_flag(NAME)
 FILLED       = rule(HAS_CONTENT,                                              _with_placeholder)

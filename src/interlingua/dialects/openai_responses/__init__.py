@@ -9,7 +9,7 @@ from .. import openai
 from ..openai_tools import choice_alone
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
-from .facts import HOSTED, NAME
+from .facts import HOSTED, NAME, NAMES
 from .request import read_request, write_choice, write_request, write_tools
 from .response import as_turn, read_response, write_response
 from .rows import USAGE
@@ -21,7 +21,7 @@ __all__ = ["OpenAIResponses"]
 
 
 class OpenAIResponses(WireDialect):
-    name = NAME
+    name, tool_names = NAME, NAMES
     history_key = "input"
     cut_texts = True
     text_join = "parts"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from ...codec.json import Wire, is_object
 from ...codec.marks import marks
 from ...codec.tools.hosted_tools import HostedTool
+from ...codec.tools.tool_names import NameRule
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, ImageBlock, JsonBlock, OpaqueBlock, RefusalBlock, TextBlock
 from ...types.words import Role
@@ -16,7 +16,7 @@ NAME = "openai-responses"
 PATH = "/v1/responses"
 LONGEST_ID = 64
 CALL_ID = re.compile(rf".{{1,{LONGEST_ID}}}", re.DOTALL)
-TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+NAMES = NameRule("a-zA-Z0-9_-", 64, results=True)
 MOST_METADATA, LONGEST_KEY, LONGEST_VALUE = 16, 64, 512
 TTLS = ("30m", "12h")
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
@@ -68,12 +68,6 @@ HOSTED = (
                {"allowed_domains": "filters.allowed_domains", "user_location": "user_location"}),
     HostedTool("code_execution", {"type": "code_interpreter", "container": {"type": "auto"}}, "code_interpreter"),
 )  # fmt: skip
-
-
-@lru_cache(maxsize=4096)
-def is_name(name: str) -> bool:
-    """Whether the provider takes this as the name of a tool. Every request brings the same ones."""
-    return TOOL_NAME.fullmatch(name) is not None
 
 
 def kind_of(item: Wire) -> str:

@@ -14,7 +14,7 @@ apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ from .. import openai
 from .facts import LONGEST_KEY, LONGEST_VALUE, MOST_METADATA, NAME, PATH, STORED, is_added
 from .history import Reader, plain_text, read_system
 from .rows import CHOICES, PARAMS, THINKING, TOOLS
-from .rules import Scribe, is_verbatim
+from .rules import Scribe
 from .turns import Writer
 
 LOGPROBS = "message.output_text.logprobs"
@@ -152,7 +152,7 @@ def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 
 
 def write_request(request: Request, target: Target | None) -> Encoded:
-    scribe, mark = Scribe(request.tools, target), marks(NAME, request)
+    scribe, mark = Scribe(target), marks(NAME, request)
     body = PARAMS.put(request, scribe)
     put_model(request, body, target, mark)
     write_conversation(request, body, mark, scribe)
@@ -311,7 +311,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, o
     scribe.where = ("tool_choice",)
     wire: Wire = {}
     if choice.mode is None or offered or "alone" in marks(NAME, choice):
-        mode = CHOICES.write(choice, tools, scribe, named=partial(_write_name, tools, scribe))
+        mode = CHOICES.write(choice, tools, scribe)
         wire |= {"tool_choice": mode} if mode is not OMIT else {}
     else:
         for field in ("mode", "name", "allowed"):
@@ -322,12 +322,6 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, o
     scribe.foreign(choice, NAME)
     scribe.where = ()
     return wire
-
-
-def _write_name(tools: Sequence[Tool], scribe: Scribe, name: str, *path: str | int) -> str:
-    """The name of a tool as it is written; the tool may be marked to keep one that was read here."""
-    owner = next((tool for tool in tools if isinstance(tool, ToolDefinition) and tool.name == name), None)
-    return name if owner is not None and is_verbatim(owner, "name") else scribe.tool_name(name, *path)
 
 
 def namespaces(request: Request | None) -> dict[str, str]:

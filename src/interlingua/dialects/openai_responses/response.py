@@ -69,7 +69,7 @@ def read_response(
     mark |= spelled
     blocks: Sequence[Block] = read_output(rest, mark)
     if request is not None and ToolUseBlock in map(type, blocks):
-        blocks = calls_as_declared(blocks, request, texts=True, names_of=NAME)
+        blocks = calls_as_declared(blocks, request, texts=True)
     read_ending(fields, rest, mark, blocks, provider)
     return mark_cut_call(Response(tuple(blocks), **fields, **kept(NAME, rest, mark)))
 

@@ -242,9 +242,9 @@ THOUGHTS = Table(NAME, "type",
 def call_rows(**constants: str) -> tuple[Row, Row]:
     """The items of calls."""
     return (
-        Row(ToolUseBlock, "function_call",    rules.NAMED_WELL, arguments_at("arguments"), fixed={"kind": "json"},
+        Row(ToolUseBlock, "function_call",    rules.VERBATIM_NAME, arguments_at("arguments"), fixed={"kind": "json"},
             constants=constants, id="call_id", name="name"),
-        Row(ToolUseBlock, "custom_tool_call", rules.NAMED_WELL, fixed={"kind": "text"}, constants=constants,
+        Row(ToolUseBlock, "custom_tool_call", rules.VERBATIM_NAME, fixed={"kind": "text"}, constants=constants,
             id="call_id", name="name", input_text=must("input", FREE_TEXT), elsewhere="input"),
     )
 EASY_ITEMS   = Table(NAME, "type",
@@ -260,7 +260,8 @@ RESULT: dict[str, Any] = {
     "signature": lost(f"tool results of {NAME} have no signature", "state"),
 }
 RESULTS = {
-    "json": Table(NAME, "type", Row(ToolResultBlock, "function_call_output", rules.NO_ERROR_FLAG, rules.NO_CACHE,
+    "json": Table(NAME, "type", Row(ToolResultBlock, "function_call_output", rules.RESULT_NAME, rules.NO_ERROR_FLAG,
+        rules.NO_CACHE,
         name=may("name"), **RESULT)),
     "text": Table(NAME, "type", Row(ToolResultBlock, "custom_tool_call_output", rules.NO_ERROR_FLAG, rules.NO_CACHE,
         name=lost(f"a custom tool's output in {NAME} has no name", "form"), **RESULT)),
@@ -288,10 +289,10 @@ HOSTED_CALL  = Frame(NAME, Row(ServerToolUseBlock, None, constants={"status": DO
 # ----------------------------------------------------------------------------------------------- request and answer
 
 TOOLS = Table(NAME, "type",
-    Row(ToolDefinition, "function", rules.NAMED_WELL, rules.SENDABLE, fixed={"kind": "json"},
+    Row(ToolDefinition, "function", rules.VERBATIM_NAME, rules.SENDABLE, fixed={"kind": "json"},
         name="name", description=may("description"), input_schema=may("parameters", OBJECT),
         strict=fill("strict", False, BOOL, default=None)),
-    Row(ToolDefinition, "custom",   rules.NAMED_WELL, fixed={"kind": "text"},
+    Row(ToolDefinition, "custom",   rules.VERBATIM_NAME, fixed={"kind": "text"},
         name="name", description=may("description"),
         input_schema=lost(f"a free-text tool of {NAME} has no schema"),
         strict=lost(f"a free-text tool of {NAME} has no strict flag")),

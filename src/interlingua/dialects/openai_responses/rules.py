@@ -1,12 +1,12 @@
 """What OpenAI Responses refuses in a value that another dialect or the caller made, and what is written instead.
 
-Names of tools and ids of calls are derived where it refuses the caller's own; ``Scribe`` keeps those of one request.
+Ids of calls are derived where it refuses the caller's own; ``Scribe`` keeps those of one request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,10 +15,10 @@ from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.rows.row import Rule
-from ...codec.rules import drop, hosted_here, lacking, matching, present, rule, when
+from ...codec.rules import drop, hosted_here, lacking, present, rule, when
 from ...codec.schema.plans import is_strict_form, write_strict_schema
 from ...codec.tools.ids import IdMap, IdRule
-from ...codec.tools.tool_names import ToolNames
+from ...codec.tools.tool_names import verbatim_name
 from ...types.blocks import (
     Block,
     Citation,
@@ -34,13 +34,12 @@ from ...types.blocks import (
 )
 from ...types.capabilities import Target
 from ...types.messages import Origin
-from ...types.tools import Tool, ToolDefinition
+from ...types.tools import ToolDefinition
 from ..openai import named_documents, one_word
 from ..openai_tools import no_error_flag
-from .facts import CALL_ID, DETAIL, LONGEST_ID, NAME, TOOL_NAME, TTLS, is_name
+from .facts import CALL_ID, DETAIL, LONGEST_ID, NAME, NAMES, TTLS
 
 DERIVED_ID = f"{NAME} takes unique ids of up to {LONGEST_ID} characters; one was derived"
-DERIVED_NAME = f"{NAME} takes letters, digits, _ and - in the name of a tool; a name was derived"
 NO_FLAG = f"{NAME} has no error flag"
 CACHE_TIME = f"{NAME} caches for {' or '.join(TTLS)} only"
 CACHE_ON_PARTS = f"{NAME} has cache marks on the parts of a result only"
@@ -48,13 +47,13 @@ CACHE_ON_PARTS = f"{NAME} has cache marks on the parts of a result only"
 # ------------------------------------------------------------------------------------------------------ names and ids
 
 
-def is_verbatim(value: ToolUseBlock | Tool, field: str) -> bool:
+def is_verbatim(value: ToolUseBlock, field: str) -> bool:
     """Whether a field was read here although the provider would refuse it."""
     return bool(value.forms) and field in marks(NAME, value).get("verbatim", ())
 
 
 class Scribe(Ledger):
-    """A ledger that also keeps the names and ids of one request, and knows who reads it.
+    """A ledger that also keeps the ids of one request, and knows who reads it.
 
     A call is written with the id that this protocol's server gave it, where a conversation has ids of its own. Two
     calls of one history may have the same id where their protocol numbers them anew in each turn: here an id is given
@@ -62,16 +61,14 @@ class Scribe(Ledger):
     """
 
     __slots__ = (
-        *("_ids", "_names", "_tools", "_trusted", "_turns"),
+        *("_ids", "_trusted", "_turns"),
         *("calls", "derived", "namespaces", "reader", "renamed", "taken"),
     )
 
-    def __init__(self, tools: Iterable[Tool] = (), reader: Target | None = None) -> None:
+    def __init__(self, reader: Target | None = None) -> None:
         super().__init__()
         self.reader = reader
-        self._tools = tools
         self._ids: IdMap | None = None
-        self._names: ToolNames | None = None
         self._trusted: Origin | None = None
         self._turns: dict[str, int] = {}  # how often an id was given anew
         self.calls: dict[str, bool | None] = {}
@@ -154,15 +151,6 @@ class Scribe(Ledger):
         self._trusted = origin
         return True
 
-    def tool_name(self, name: str, *path: str | int) -> str:
-        """The name to write for a tool."""
-        if is_name(name):
-            return name
-        self.lose("approximated", DERIVED_NAME, *(path or ("name",)))
-        if self._names is None:
-            self._names = ToolNames([tool for tool in self._tools if not is_verbatim(tool, "name")])
-        return self._names.fit(name)
-
 
 # ------------------------------------------------------------------------------------------------------ parts and calls
 
@@ -206,10 +194,6 @@ def _is_from_here(citation: Citation) -> bool:
     return NAME in citation.extras
 
 
-def _renamed(value: ToolUseBlock | ToolDefinition, ledger: Ledger) -> ToolUseBlock | ToolDefinition:
-    return replace(value, name=cast(Scribe, ledger).tool_name(value.name))
-
-
 # fmt: off
 STORED_HERE   = rule(when("source", _is_stored_here),
                      drop(f"the file is stored with {{0.source.dialect}}, which {NAME} cannot read", "state"))
@@ -221,7 +205,8 @@ CITED_AT      = Rule("citations", _is_cited_at, _with_places,
                      "not {0}.citations or {all}({0})", names={"all": _is_cited_at})
 HAS_URL       = rule(present("url"),                           drop(f"a URL citation of {NAME} needs a URL"))
 OUR_CITATION  = rule(when("kind", _is_from_here),              drop(f"{NAME} has no {{0.kind}} citations"))
-NAMED_WELL    = rule(matching("name", TOOL_NAME),              _renamed, history=True)
+VERBATIM_NAME = verbatim_name(NAMES)
+RESULT_NAME   = verbatim_name(NAMES, optional=True)
 HOSTED_HERE   = hosted_here(NAME)
 # fmt: on
 

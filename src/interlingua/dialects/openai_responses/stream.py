@@ -21,8 +21,8 @@ from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_object
 from ...codec.marks import kept
 from ...codec.rows.kinds import REFUSED
+from ...codec.schema.plans import restorer
 from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame
-from ...codec.tools.offered_tools import as_declared
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -45,7 +45,7 @@ class Decoder(FrameDecoder):
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
         super().__init__(SseDecoder())
         self.provider = provider
-        self.finish = as_declared(request, texts=True, names_of=NAME)
+        self.finish = restorer(request, texts=True)
         self.envelope: Wire = {}
         self.items: dict[Json, Item] = {}
         self.numbers: dict[Json, int] = {}  # output indexes by item id, where the server does not send them
