@@ -105,6 +105,8 @@ class Rule(NamedTuple):
     history: bool = False
     names: Mapping[str, Any] = NO_MARKS
     """The objects that ``source`` names."""
+    fitted_before: bool = False
+    """Whether values are fitted before they come here, so that the rule is only for reading."""
 
 
 class Row:

@@ -10,8 +10,8 @@ results mark it (``verbatim_name``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -49,11 +49,19 @@ class NameRule:
         head = f"(?=[{first}])" if first else ""
         self.fits = Matches(re.compile(f"{head}[{letters}]{{1,{longest}}}"))
         """Whether names are taken, remembered."""
+        self._latest: tuple[Tool, ...] = ()
 
-    def all_fit(self, tools: Iterable[Tool]) -> bool:
-        """Whether the names of all these tools are taken, as they nearly always are."""
+    def all_fit(self, tools: tuple[Tool, ...]) -> bool:
+        """Whether the names of all these tools are taken, as they nearly always are. The latest are remembered: their
+        answer will ask once more, and so will the next request."""
+        if tools is self._latest:
+            return True
         fits = self.fits
-        return not [tool for tool in tools if type(tool) is ToolDefinition and not fits[tool.name]]
+        for tool in tools:
+            if type(tool) is ToolDefinition and not fits[tool.name]:
+                return False
+        self._latest = tools
+        return True
 
     def like(self, name: str) -> str:
         """A name like this one that is taken."""
@@ -73,7 +81,7 @@ class FreeNames(NameRule):
         super().__init__(r"\s\S", 64)
         self.fits = Matches(re.compile("(?s).*"))
 
-    def all_fit(self, tools: Iterable[Tool]) -> bool:
+    def all_fit(self, tools: tuple[Tool, ...]) -> bool:
         return True
 
 
@@ -91,7 +99,11 @@ def verbatim_name(names: NameRule, *, optional: bool = False) -> Rule:
         return value.name is None or fits[value.name]
 
     source = "({0}.name is None or {fits}[{0}.name])" if optional else "{fits}[{0}.name]"
-    return Rule("name", holds, lambda value, ledger: value, source, history=True, names={"fits": fits})
+    return Rule("name", holds, _as_it_is, source, history=True, names={"fits": fits}, fitted_before=True)
+
+
+def _as_it_is(value: Any, ledger: Ledger) -> Any:
+    return value
 
 
 class GivenNames:
