@@ -568,7 +568,7 @@ def test_a_failure_of_the_gateway_says_where_its_reason_is(
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("secret-1234 is not for clients")
 
-    monkeypatch.setattr(plain.state.router, "route", fail)
+    monkeypatch.setattr(plain.state.directs, "find", fail)
     got = fetch(plain.url, *asking(client))
     error = dialect(client).decode_error(got.status, got.headers, got.body)
     assert (got.status, error.error_class) == (500, "server_error")

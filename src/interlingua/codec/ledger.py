@@ -7,6 +7,7 @@ the wire's own words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -169,13 +170,18 @@ def _untranslated(dialect: str, key: str, value: Json) -> str:
     if key == "role":
         return f"{dialect} had the role {str(value)[:QUOTED]!r} here, which interlingua does not know; sent as user"
     if not is_object(value):
-        return f"`{key[:QUOTED]}` is a field of {dialect} that interlingua does not translate; it was left out"
+        return _one_untranslated(dialect, key[:QUOTED])
     fields = list(_fields(key, value))
     named = ", ".join(f"`{field[:QUOTED]}`" for field in fields[:NAMED])
     more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
     if len(fields) == 1:
-        return f"{named} is a field of {dialect} that interlingua does not translate; it was left out"
+        return _one_untranslated(dialect, fields[0][:QUOTED])
     return f"{named}{more} are fields of {dialect} that interlingua does not translate; they were left out"
+
+
+@lru_cache(maxsize=256)
+def _one_untranslated(dialect: str, field: str) -> str:
+    return f"`{field}` is a field of {dialect} that interlingua does not translate; it was left out"
 
 
 def _fields(key: str, value: Json, depth: int = 2) -> Iterator[str]:

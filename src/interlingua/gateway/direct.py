@@ -1,4 +1,4 @@
-"""Where a body goes that is passed on to the only model of its route: found once, and kept while the routes stay."""
+"""Where a body goes where its route has one model only: found once, and kept while the routes stay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..client.http import Timeouts
 from ..client.manager import ProviderManager
 from ..errors import AdapterError
 from .choose import find_route
-from .config import Snapshot
+from .config import Policy, Snapshot
 from .forwarding import HOMES
 
 __all__ = ["Direct", "Directs"]
@@ -20,11 +20,13 @@ MOST_REMEMBERED = 256
 
 
 class Direct(Struct, frozen=True, eq=False):
-    """The model that is asked, and where. ``is_particular``: its server knows functions only, no other tools."""
+    """The model that is asked, and where the body goes as it is; without a ``passage``, it must be translated.
+    ``is_particular``: its server knows functions only, no other tools."""
 
     candidate: Candidate
     client: AsyncClient
-    passage: Passage
+    losses: Policy | None
+    passage: Passage | None
     timeouts: Timeouts
     is_particular: bool
 
@@ -39,7 +41,7 @@ class Directs:
         self._known: dict[tuple[str, str | None, bool], Direct | None] = {}
 
     def find(self, snapshot: Snapshot, dialect: str, asked: str | None, *, streams: bool) -> Direct | None:
-        """The one model that a request goes to; None where there are several, or where it must be translated."""
+        """The one model that a request goes to; None where there are several."""
         self._manager.refresh_if_due()
         if snapshot is not self._snapshot or self._edition != self._manager.edition:
             self._snapshot, self._edition, self._known = snapshot, self._manager.edition, {}
@@ -53,23 +55,22 @@ class Directs:
 
     def _find(self, snapshot: Snapshot, dialect: str, asked: str | None, *, streams: bool) -> Direct | None:
         try:
-            names = find_route(asked, snapshot, self._manager).names
-            candidate = self._router.route(models=names[:1]).candidates[0]
+            route = find_route(asked, snapshot, self._manager)
+            candidate = self._router.route(models=route.names[:1]).candidates[0]
         except (AdapterError, ValueError):
             return None  # whoever calls the model says why it cannot be called
         client = candidate.adapter
-        if len(names) != 1 or not isinstance(client, AsyncClient) or client.dialect.name != dialect:
+        if len(route.names) != 1 or not isinstance(client, AsyncClient):
             return None
-        passage = client.passage(candidate.model, stream=streams)
-        if passage is None:
-            return None
+        is_home = client.dialect.name == dialect
         homes = HOMES.get(dialect)
         return Direct(
             candidate,
             client,
-            passage,
+            route.losses,
+            client.passage(candidate.model, stream=streams) if is_home else None,
             timeouts_of(client, streams=streams),
-            is_particular=homes is not None and client.name not in homes,
+            is_particular=is_home and homes is not None and client.name not in homes,
         )
 
 

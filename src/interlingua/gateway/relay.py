@@ -15,6 +15,7 @@ import msgspec
 
 from ..agent.routing import Candidate, Route as Candidates
 from ..client.async_client import AsyncClient
+from ..client.retry import Budget
 from ..dialects import dialect as find
 from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
@@ -23,11 +24,13 @@ from ..serving import SERVED
 from ..types.loss import Loss
 from ..types.request import Request
 from ..types.response import Response
+from ..types.words import ErrorClass
 from .carry import issuers
 from .carrying import KEPT, Carrying
 from .choose import find_route, in_order, session_of
 from .compacting import Compacting, as_compacted
 from .config import Policy, Route
+from .direct import Direct
 from .forwarding import answer_headers
 from .http import stopping
 from .keepalive import KeepAlive
@@ -66,8 +69,10 @@ class Call(SameDialectCall):
         self._streams = self._wants_stream() if entrance.stream is None else entrance.stream
         self._carries = has_envelope(peek.body)
         direct = self._direct()
-        if direct is not None and await self._pass_directly(direct):
-            return
+        if direct is not None:
+            passage = direct.passage
+            if await (self._translate_directly(direct) if passage is None else self._pass_directly(direct, passage)):
+                return
         route = find_route(asked, self._snapshot, self.state.manager)
         self._policy = route.losses or self._snapshot.settings.losses
         candidates = self.state.router.route(models=self._ordered(route))
@@ -95,6 +100,33 @@ class Call(SameDialectCall):
         places = {locate(name): name for name in route.names}
         found = ((origin.provider or "", origin.model) for origin in issuers(self._decoded().request.messages))
         return [places[place] for place in found if place in places]
+
+    async def _translate_directly(self, direct: Direct) -> bool:
+        """Call the only model of a route, which speaks another dialect. Whatever comes of it is all."""
+        candidate, budget = direct.candidate, direct.client.budget()
+        budget.routed = True
+        self.receipt.served, self._policy = candidate.name, direct.losses or self._snapshot.settings.losses
+        attempt = Attempt(candidate.name, "answered")
+        try:
+            await self._translate(direct.client, candidate.model, budget)
+            candidate.breaker.succeeded()
+        except AdapterError as error:
+            if error.error_class is ErrorClass.cancelled:
+                attempt = Attempt(candidate.name, "cancelled")
+                candidate.breaker.released()
+            else:
+                attempt = Attempt(candidate.name, "failed", f"{error.error_class}: {error.message}")
+                candidate.breaker.failed(error, self.state.clock())
+            self._fail(error)
+        except BaseException:  # the client left, which says nothing about the model
+            attempt = Attempt(candidate.name, "cancelled")
+            candidate.breaker.released()
+            raise
+        finally:
+            if self._relayed is not None:
+                self._settle(self._relayed)
+            self._note_direct(attempt, budget.attempts)
+        return True
 
     async def _try_each(self, candidates: Candidates) -> None:
         """Call the models of the route in order until one answers."""
@@ -127,11 +159,8 @@ class Call(SameDialectCall):
         passage = self._passage(client, candidate.model)
         if passage is not None:
             return self._pass(client, passage, candidates)
-        relayed = self._decoded()
-        request = relayed.request_to(candidate.model)
-        if self._streams:
-            return self._translate_stream(client, relayed, request, candidates)
-        return self._translate_whole(client, relayed, request, candidates)
+        assert candidates.budget is not None
+        return self._translate(client, candidate.model, candidates.budget)
 
     def _fail(self, error: AdapterError) -> None:
         """No model answered. The provider's own refusal goes back as it came, where the client speaks its dialect."""
@@ -189,10 +218,15 @@ class Call(SameDialectCall):
         """Gemini streams a JSON array to those who do not ask for events."""
         return self.dialect == "gemini" and "alt=sse" not in self.inbound.query
 
+    def _translate(self, client: AsyncClient, model: str | None, budget: Budget) -> Awaitable[None]:
+        relayed = self._decoded()
+        request = relayed.request_to(model)
+        return (self._translate_stream if self._streams else self._translate_whole)(client, relayed, request, budget)
+
     async def _translate_stream(
-        self, client: AsyncClient, relayed: RelayedCall, request: Request, candidates: Candidates
+        self, client: AsyncClient, relayed: RelayedCall, request: Request, budget: Budget
     ) -> None:
-        stream = client.stream(request, budget=candidates.budget)
+        stream = client.stream(request, budget=budget)
         self._judge(stream.losses)
         writer = relayed.writer
         head = {"content-type": writer.content_type, "cache-control": "no-cache"}
@@ -212,11 +246,11 @@ class Call(SameDialectCall):
         self._settle(relayed)
 
     async def _translate_whole(
-        self, client: AsyncClient, relayed: RelayedCall, request: Request, candidates: Candidates
+        self, client: AsyncClient, relayed: RelayedCall, request: Request, budget: Budget
     ) -> None:
         if self._policy != "allow":
             self._judge(client.exchange(request, stream=False).losses)
-        response = await client.complete(request, budget=candidates.budget)
+        response = await client.complete(request, budget=budget)
         whole = relayed.whole(response)
         self.receipt.losses = whole.losses
         self._declare(response.losses)

@@ -87,7 +87,7 @@ class SameDialectCall:
     # ------------------------------------------------------------------------------------------------------- one model
 
     def _direct(self) -> Direct | None:
-        """Where the body goes, if one model is asked and takes it as it is."""
+        """Where the body goes, if one model is asked."""
         if self._carries or self._entrance.door.kind != "generate":
             return None
         found = self.state.directs.find(self._snapshot, self.dialect, self.receipt.asked, streams=self._streams)
@@ -95,13 +95,13 @@ class SameDialectCall:
             return None
         return found
 
-    async def _pass_directly(self, direct: Direct) -> bool:
+    async def _pass_directly(self, direct: Direct, passage: Passage) -> bool:
         """Make the first attempt. Returns whether that is all; otherwise ``_first`` is what became of it."""
         candidate = direct.candidate
         self.receipt.served = candidate.name
         began = self.state.clock()
         try:
-            http = self._http(direct.passage, self._made_headers(direct), direct.timeouts)
+            http = self._http(passage, self._made_headers(direct, passage), direct.timeouts)
             await self._pass_once(direct.client, http)
         except AdapterError as error:
             deadline = direct.client.budget().deadline
@@ -116,19 +116,19 @@ class SameDialectCall:
         self._note_direct(Attempt(candidate.name, "answered"))
         return True
 
-    def _note_direct(self, attempt: Attempt) -> None:
+    def _note_direct(self, attempt: Attempt, attempts: int = 1) -> None:
         """Write down what became of the call."""
-        self.receipt.route, self.receipt.attempts = (attempt,), 1
+        self.receipt.route, self.receipt.attempts = (attempt,), attempts
         self.state.note(self.receipt, self.key)
 
-    def _made_headers(self, direct: Direct) -> dict[str, str]:
+    def _made_headers(self, direct: Direct, passage: Passage) -> dict[str, str]:
         """The provider's headers, made once for the requests of a connection that have the same."""
         made = self.inbound.headers.made
         found: dict[str, str] | None = made.get(direct)
         if found is None:
             if len(made) >= MOST_MADE:
                 made.clear()
-            found = made[direct] = forwarded_headers(self.headers, direct.passage.headers, self.dialect)
+            found = made[direct] = forwarded_headers(self.headers, passage.headers, self.dialect)
         return found
 
     # ------------------------------------------------------------------------------------------------------- any model

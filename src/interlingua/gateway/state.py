@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import json
 
@@ -16,6 +16,7 @@ from ..agent.routing import Router
 from ..client.manager import ProviderManager
 from ..models.pricing import Pricing
 from ..serving import Listed
+from ..types.loss import LossWeight
 from . import carry, receipts
 from .admission import Admission, Key
 from .carry import Envelopes, Vault
@@ -37,6 +38,7 @@ LIMITS = {receipts.KIND: (receipts.MOST, receipts.MOST), carry.KIND: (carry.MOST
 PASSED, TRANSLATED = ("way", "passed"), ("way", "translated")
 INPUT: Labels = (("kind", "input"),)
 OUTPUT: Labels = (("kind", "output"),)
+WEIGHTS: dict[str, Labels] = {weight: (("weight", weight),) for weight in get_args(LossWeight)}
 
 
 class State:
@@ -82,7 +84,7 @@ class State:
         labels = ("dialect", receipt.dialect), way, ("status", str(receipt.status))
         metrics.count("interlingua_requests_total", labels)
         for loss in receipt.losses:
-            metrics.add("interlingua_losses_total", weight=loss.weight)
+            metrics.count("interlingua_losses_total", WEIGHTS[loss.weight])
         usage = receipt.usage
         if usage is not None:
             metrics.count("interlingua_tokens_total", INPUT, usage.total_input_tokens)
