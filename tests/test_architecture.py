@@ -46,7 +46,7 @@ INSIDE = {
         ("embedded", "media", "content", "local"),
         ("uploading",),
         ("calls", "loss_policy", "client_parts"),
-        ("adapter",),
+        ("adapter", "async_calls"),
         ("many",),
         ("async_client", "sync_client"),
         ("connect", "entries"),

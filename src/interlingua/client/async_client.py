@@ -9,11 +9,9 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
-from math import inf
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
-from ..errors import AdapterError, CancelledError
+from ..errors import AdapterError
 from ..models.providers import Provider
 from ..types.events import Event
 from ..types.output import OutputType, T
@@ -21,11 +19,12 @@ from ..types.request import Request
 from ..types.response import Response
 from .adapter import Adapter, Settings
 from .asking import RETRIES, Asking, TypedEvents, asked
-from .calls import Call, CallStream, cancel_calls
+from .async_calls import AsyncCall, Take
+from .calls import CallStream, cancel_calls
 from .client_parts import Partial
 from .http import HttpRequest
 from .retry import Budget
-from .transport.base import AsyncReply, AsyncTransport, come_with_head
+from .transport.base import AsyncReply, AsyncTransport
 from .uploaded import LONGEST_RECEIPT
 
 if TYPE_CHECKING:
@@ -37,93 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient", "AsyncStream"]
 
 
-class _AsyncCall(Call):
-    """A call of ``AsyncClient``: its reply, and the task that waits for it."""
-
-    reply: AsyncReply | None = None
-    chunks: AsyncIterator[bytes] | None = None
-    _loop: asyncio.AbstractEventLoop | None = None
-    _waiter: asyncio.Task[Any] | None = None
-    _cancellations_before = 0
-    _waiter_cancelled = False  # by us
-
-    def __enter__(self) -> None:
-        """Inside, ``cancel`` interrupts the task that waits. It gets our own error, and is not left cancelled."""
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()  # costs a system call
-        self._waiter = waiter = asyncio.current_task(self._loop)
-        self._cancellations_before = 0 if waiter is None else waiter.cancelling()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        only_ours = self._waiter_cancelled and self._take_back_cancellation()
-        self._waiter = None
-        if only_ours and isinstance(error, asyncio.CancelledError):
-            raise CancelledError("the call was cancelled") from None
-
-    def _take_back_cancellation(self) -> bool:
-        """Undo our cancellation of the task, as ``asyncio.timeout`` does; whether nobody else cancelled it too."""
-        if self._waiter is None:
-            return False
-        self._waiter_cancelled = False
-        return self._waiter.uncancel() <= self._cancellations_before
-
-    async def wait_in_line(self) -> None:
-        """Wait until every limiter grants the next attempt."""
-        loop, began = asyncio.get_running_loop(), self.budget.clock()
-        for limiter in self.limiters:
-            woken = asyncio.Event()
-
-            def wake(woken: asyncio.Event = woken) -> None:
-                with suppress(RuntimeError):  # that loop is closed, and nobody waits any more
-                    loop.call_soon_threadsafe(woken.set)
-
-            permit = self.join(limiter, wake)
-            while (delay := self.next_wait(limiter, permit)) is not None:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(None if delay == inf else delay):
-                        await woken.wait()
-                woken.clear()
-        self.budget.waited(self.budget.clock() - began)
-
-    def cancel(self) -> None:
-        if self.cancelled:
-            return
-        super().cancel()
-        if self._waiter is not None:
-            self._waiter_cancelled = True
-            self._waiter.cancel()
-        self.close()
-
-    def close(self) -> None:
-        """Close the socket, unless the answer was read to its end."""
-        reply, self.reply, self.chunks = self.reply, None, None
-        if reply is not None:
-            reply.close()
-
-    def come_whole(self) -> bytes | None:
-        """The body, if all of it has come with the head."""
-        return None if self.reply is None else come_with_head(self.reply)
-
-    def ended(self, error: AdapterError | None = None) -> Sequence[Event]:
-        """The attempt of a streamed call is over. Returns its last events; none if there is another attempt."""
-        events = self.settle(error)
-        if not self.is_good:
-            self.close()
-        return events
-
-    async def drain(self) -> None:
-        """After a good answer, read its last bytes, so that the connection can be reused; after any other, close it."""
-        if self.reply is not None and self.is_good:
-            await self.reply.drain()
-        self.close()
-
-
 class AsyncStream(CallStream[T]):
     """The events of one answer. Leaving the ``async with`` or dropping the last reference closes the socket."""
 
-    _call: _AsyncCall
+    _call: AsyncCall
 
-    def __init__(self, call: _AsyncCall, client: AsyncClient, typed: TypedEvents[T] | None = None) -> None:
+    def __init__(self, call: AsyncCall, client: AsyncClient, typed: TypedEvents[T] | None = None) -> None:
         super().__init__(call, typed)
         self._client = client
 
@@ -139,17 +57,21 @@ class AsyncStream(CallStream[T]):
                 raise StopAsyncIteration
         return self._hand_out()
 
-    def several(self) -> Awaitable[Sequence[Event]]:
-        """The next events, all that came together; none at the end."""
+    def several(self, take: Take | None = None) -> Awaitable[Sequence[Event]]:
+        """The next events, all that came together; none at the end.
+
+        Where nobody else looks at them, ``take`` is given events as they come, without a turn of the event loop
+        between; then these are those that end an attempt.
+        """
         self._take_back_unread()
-        return self._hand_out_all() if self._ready or self._typed is not None else self._read()
+        return self._hand_out_all() if self._ready or self._typed is not None else self._read(take)
 
     async def _hand_out_all(self) -> Sequence[Event]:
         if not self._ready:
             self._ready.extend(await self._read())
         return [self._hand_out() for _ in range(len(self._ready))]
 
-    async def _read(self) -> Sequence[Event]:
+    async def _read(self, take: Take | None = None) -> Sequence[Event]:
         """What comes next, at least one event; none at the end."""
         call = self._call
         events: Sequence[Event] = ()
@@ -160,10 +82,14 @@ class AsyncStream(CallStream[T]):
                         await self._client.begin(call)
                     elif call.over:
                         events = call.ended()
-                    else:
+                    elif take is None:
                         with call:
                             chunk = await call.chunks.__anext__()
                         events = call.feed(chunk)
+                    else:
+                        with call:
+                            await call.pour(take)
+                        events = call.ended()
                 except StopAsyncIteration:
                     events = call.ended()
                 except AdapterError as error:
@@ -217,7 +143,7 @@ class AsyncClient(Adapter):
     ) -> None:
         super().__init__(provider, config, model=model, **settings)
         self._transport, self._sleep = transport, sleep
-        self._open_calls: set[_AsyncCall] = set()
+        self._open_calls: set[AsyncCall] = set()
 
     async def complete(
         self,
@@ -240,7 +166,7 @@ class AsyncClient(Adapter):
         return answer
 
     async def _complete(self, request: Request, budget: Budget | None) -> Response:
-        call = self.call(_AsyncCall, request, stream=False, budget=budget)
+        call = self.call(AsyncCall, request, stream=False, budget=budget)
         self._open_calls.add(call)
         try:
             while call.response is None:
@@ -262,7 +188,7 @@ class AsyncClient(Adapter):
             self.end(call)
         return call.result()
 
-    async def _read_on(self, call: _AsyncCall, chunks: AsyncIterator[bytes]) -> None:
+    async def _read_on(self, call: AsyncCall, chunks: AsyncIterator[bytes]) -> None:
         """Read an answer that is no stream as it comes."""
         async for chunk in chunks:
             call.feed(chunk)
@@ -278,7 +204,7 @@ class AsyncClient(Adapter):
         typed = None if output is None else TypedEvents[T](output)
         if typed is not None:
             request = asked(request, typed.output)
-        call = self.call(_AsyncCall, request, stream=True, budget=budget)
+        call = self.call(AsyncCall, request, stream=True, budget=budget)
         self._open_calls.add(call)
         return AsyncStream(call, self, typed)
 
@@ -303,12 +229,12 @@ class AsyncClient(Adapter):
         made: AsyncMap[T] = many.AsyncMap(complete, inputs, settings, f"{self.name}:{self.model or ''}")
         return made
 
-    async def begin(self, call: _AsyncCall) -> None:
+    async def begin(self, call: AsyncCall) -> None:
         """Begin an attempt of a streamed call."""
         with call:
             await self._send(call)
 
-    async def _send(self, call: _AsyncCall) -> AsyncIterator[bytes]:
+    async def _send(self, call: AsyncCall) -> AsyncIterator[bytes]:
         """Begin an attempt. Returns the body of its answer."""
         if call.delay is not None:
             await self._sleep(call.delay)
@@ -365,7 +291,7 @@ class AsyncClient(Adapter):
             http = await asyncio.to_thread(self._signer, http)
         return await self.send(http)
 
-    def end(self, call: _AsyncCall) -> None:
+    def end(self, call: AsyncCall) -> None:
         """Close a call that nobody waits for any more. It may be closed twice."""
         if call.response is None:
             call.abandon()

@@ -8,7 +8,7 @@ long as nothing of an answer has reached the client. An answer that breaks off i
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -16,11 +16,13 @@ import msgspec
 from ..agent.routing import Candidate, Route as Candidates
 from ..client.async_client import AsyncClient
 from ..client.retry import Budget
+from ..client.transport.base import Behind
 from ..dialects import dialect as find
 from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
 from ..relaying import RelayedCall
 from ..serving import SERVED
+from ..types.events import Event
 from ..types.loss import Loss
 from ..types.request import Request
 from ..types.response import Response
@@ -232,11 +234,18 @@ class Call(SameDialectCall):
         head = {"content-type": writer.content_type, "cache-control": "no-cache"}
         settings = self._snapshot.settings
         with KeepAlive(self.answer, settings.keep_alive_seconds, writer.keep_alive, head) as alive:
+
+            def say(events: Sequence[Event]) -> Behind:
+                if said := relayed.feed_all(events):
+                    alive.write(said)
+                return self.answer.drained
+
             async with aclosing(stream):
-                while events := await stream.several():
-                    if said := relayed.feed_all(events):
-                        if relayed.response is not None:
-                            await self._carrier.kept(relayed.response)
+                while events := await stream.several(say):
+                    said = relayed.feed_all(events)
+                    if relayed.response is not None:
+                        await self._carrier.kept(relayed.response)
+                    if said:
                         alive.write(said)
                         if (drained := self.answer.drained) is not None:
                             await drained

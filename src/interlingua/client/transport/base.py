@@ -63,10 +63,11 @@ Write = Callable[[bytes], Behind]
 """Takes some of a body, and gives what to wait for if it is behind."""
 
 
-def pour(reply: AsyncReply, write: Write) -> Coroutine[Any, Any, None]:
-    """Hand the body of a reply to ``write`` as it comes. A reply that has a method of this name does it itself."""
+def pour(reply: AsyncReply, write: Write, chunks: AsyncIterator[bytes] | None = None) -> Coroutine[Any, Any, None]:
+    """Hand the body of a reply to ``write`` as it comes. A reply that has a method of this name does it itself; of
+    others, ``chunks`` are read, if somebody has them already."""
     own: Callable[[Write], Coroutine[Any, Any, None]] | None = getattr(reply, "pour", None)
-    return _pour(reply, write) if own is None else own(write)
+    return _pour(chunks or reply.chunks(), write) if own is None else own(write)
 
 
 def come_with_head(reply: AsyncReply) -> bytes | None:
@@ -75,8 +76,8 @@ def come_with_head(reply: AsyncReply) -> bytes | None:
     return None if own is None else own()
 
 
-async def _pour(reply: AsyncReply, write: Write) -> None:
-    async for chunk in reply.chunks():
+async def _pour(chunks: AsyncIterator[bytes], write: Write) -> None:
+    async for chunk in chunks:
         if (behind := write(chunk)) is not None:
             await behind
 
