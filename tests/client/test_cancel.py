@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -89,6 +89,42 @@ def test_cancel_in_the_middle_keeps_what_there_is(dialect: str) -> None:
         assert check_cancelled(events).response.text.startswith("You said:"[:3])
 
     on_stage(dialect, MIDDLE, scene)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_cancel_while_events_are_taken_as_they_come(dialect: str) -> None:
+    async def scene(server: LoopbackServer, client: AsyncClient) -> None:
+        taken: list[Event] = []
+        seen = asyncio.Event()
+
+        def take(events: Sequence[Event]) -> None:
+            taken.extend(events)
+            if any(isinstance(event, TextDelta) for event in events):
+                seen.set()
+
+        async def read() -> None:
+            stream = client.stream(ask(request_id="r1"))
+            while events := await stream.several(take):
+                taken.extend(events)
+
+        task = asyncio.create_task(read())
+        await seen.wait()
+        assert await client.cancel("r1")
+        await task
+        check_cancelled(taken)
+
+    on_stage(dialect, MIDDLE, scene)
+
+
+def test_what_takes_events_may_fail() -> None:
+    async def scene(server: LoopbackServer, client: AsyncClient) -> None:
+        def take(events: Sequence[Event]) -> None:
+            raise LookupError("no room")
+
+        with pytest.raises(LookupError, match="no room"):
+            await client.stream(ask()).several(take)
+
+    on_stage("openai-chat", MIDDLE, scene)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -63,7 +63,27 @@ def read_through_session(url: str, outcome: Outcome) -> None:
     read_async(url, outcome, lambda: AioTransport(trust_env=True))
 
 
-@pytest.mark.parametrize("way", [read, read_async, read_through_session])
+def read_at_once(url: str, outcome: Outcome, transport: Callable[[], Any] = AioTransport) -> None:
+    """As the gateway reads: events are taken as they come."""
+
+    async def scene() -> None:
+        settings = config(base_url=url, max_retries=0)
+        async with AsyncClient("google", settings, model="m", transport=transport()) as client:
+            stream = client.stream(ask())
+            while events := await stream.several(outcome.events.extend):
+                outcome.events += events
+
+    run(scene())
+
+
+def read_at_once_through_session(url: str, outcome: Outcome) -> None:
+    read_at_once(url, outcome, lambda: AioTransport(trust_env=True))
+
+
+WAYS = [read, read_async, read_through_session, read_at_once, read_at_once_through_session]
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ANSWERS)
 def test_only_a_body_that_says_its_end_finishes_a_stream(how: str, way: Any) -> None:  # S5
     answer, finished = ANSWERS[how]
