@@ -209,7 +209,9 @@ def _taken(tools: Sequence[Tool]) -> Iterator[str]:
 
 
 def named_here(request: Request, dialect: str, rule: NameRule) -> Adapted[Request] | None:
-    """The request with names that the protocol takes. None if all stay."""
+    """The request with names that the protocol takes. None, nearly always: all stay."""
+    if rule.all_fit(request.tools) and _all_said_fit(request.messages, rule):
+        return None
     names = ToolNames(request.tools, dialect, rule)
     ledger = names.ledger
     tools = [names.named(tool) if type(tool) is ToolDefinition else tool
@@ -221,6 +223,18 @@ def named_here(request: Request, dialect: str, rule: NameRule) -> Adapted[Reques
         return None
     named = replace(request, tools=tuple(tools), messages=tuple(messages), tool_choice=choice)
     return Adapted(named, {}, ledger.losses)
+
+
+def _all_said_fit(messages: Sequence[Message], rule: NameRule) -> bool:
+    """Whether a history has only calls and results whose names are taken."""
+    fits = rule.fits
+    for message in messages:
+        for block in message.content:
+            if type(block) is ToolUseBlock and not fits[block.name]:
+                return False
+            if type(block) is ToolResultBlock and rule.results and block.name is not None and not fits[block.name]:
+                return False
+    return True
 
 
 def choice_named_here(choice: ToolChoice, dialect: str, rule: NameRule) -> Adapted[ToolChoice] | None:
