@@ -65,7 +65,9 @@ def texts(*, empty: bool = True) -> SearchStrategy[str]:
 
 @cache
 def names() -> SearchStrategy[str]:
-    return st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,11}", fullmatch=True)
+    """Names of tools: mostly such as every protocol takes, sometimes one that most refuse."""
+    usual = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,11}", fullmatch=True)
+    return usual | st.sampled_from(["files/read", "files read", "files_read", "3d.model", "long_" * 30])
 
 
 @cache
