@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ..codec.json import is_array
 from ..codec.known_lists import KnownList
 from ..errors import InvalidRequestError
 
@@ -39,7 +40,7 @@ class KnownTools:
         if found is not None:
             return found
         value = _value(raw)
-        if type(value) is not list or len(raw) > self._most:
+        if not is_array(value) or len(raw) > self._most:
             return value
         found = self._kept[raw] = KnownList(value)
         self._size += len(raw)

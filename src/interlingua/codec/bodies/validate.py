@@ -190,7 +190,7 @@ def _ids_in(paths: Steps, hosted: str) -> Callable[[Json], list[str]]:
 
 def _id_reader(key: str, hosted: str) -> Find:
     def read(value: Json, found: list[str]) -> None:
-        if isinstance(value, dict) and (id := value.get(key)) and not (hosted and value.get(hosted) is not None):
+        if is_dict(value) and (id := value.get(key)) and not (hosted and value.get(hosted) is not None):
             found.append(id)
 
     return read
@@ -204,12 +204,12 @@ def _finder(steps: list[str], read: Find) -> Find:
     key, word = condition(step)
 
     def find_field(value: Json, found: list[str]) -> None:
-        if isinstance(value, dict) and step in value:
+        if is_dict(value) and step in value:
             rest(value[step], found)
 
     def find_items(value: Json, found: list[str]) -> None:
-        for item in value if isinstance(value, list) else ():
-            if not key or (isinstance(item, dict) and item.get(key) == word):
+        for item in value if is_list(value) else ():
+            if not key or (is_dict(item) and item.get(key) == word):
                 rest(item, found)
 
     return find_items if step.startswith("*") else find_field
