@@ -12,6 +12,8 @@ import pytest
 
 from interlingua import (
     AdapterError,
+    BlockComplete,
+    BlockStart,
     Citation,
     Event,
     Message,
@@ -79,6 +81,23 @@ BEGIN = MessageStart("r", "m")
 
 
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": '{"a":1}'}
+
+
+@pytest.mark.parametrize(
+    ("name", "stop"), [("anthropic-messages", b"content_block_stop"), ("bedrock-converse", b"contentBlockStop")]
+)
+def test_a_text_that_broke_off_is_not_ended_by_the_block_behind_it(name: str, stop: bytes) -> None:  # S1
+    """Ollama's pictures are told behind the text, also where the text broke off."""
+    said = [
+        b'{"model":"m","message":{"role":"assistant","content":"so"},"done":false}\n',
+        b'{"model":"m","message":{"role":"assistant","content":"","images":["AAAA"]},"done":false}\n',
+    ]
+    encoder, decoder = dialect(name).stream_encoder(), dialect("ollama").stream_decoder()
+    events = [*decoder.feed(b"".join(said)), *decoder.close()]
+    assert [type(event) for event in events[-3:]] == [BlockStart, BlockComplete, MessageComplete]
+    written = b"".join(map(encoder.feed, events)) + encoder.close()
+    assert b"so" in written
+    assert stop not in written
 
 
 def test_the_end_of_the_last_call_of_responses_waits_for_the_answers() -> None:  # S1

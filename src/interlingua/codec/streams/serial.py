@@ -1,8 +1,9 @@
 """Writing streams of protocols that have one block open at a time.
 
 A text that is still open when the next block begins is ended there; what it goes on to say waits for a block of its
-own, declared ``moved``. Calls and whole blocks are never cut: what comes while one is open waits for its end. If the
-stream fails before that end, what waits is not written; finished blocks among it are declared ``dropped``.
+own, declared ``moved``. Calls, whole blocks and a text that broke off are never ended so: what comes while one is open
+waits for its end. If the stream fails before that end, what waits is not written; finished blocks among it are declared
+``dropped``.
 """
 
 from __future__ import annotations
@@ -71,13 +72,17 @@ class SerialEncoder(GrammaticalEncoder):
     def open(self, event: Opener) -> bytes:
         if self.current is None:
             return self.begin(event)
-        if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock):
+        if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock) and not self.is_cut(self.current):
             stop = self.stop_block()
             self.early[self.current] = Early([], self.cited)
             self.current, self.waiting[event.index] = None, [event]
             return stop + self.next_waiting()  # others may have waited longer
         self.waiting[event.index] = [event]
         return b""
+
+    def is_cut(self, index: int) -> bool:
+        """Whether a block broke off: nothing may end it before the answer itself says how it ended."""
+        return any(closer.index == index for closer in self.unfinished)
 
     def begin(self, event: Opener) -> bytes:
         self.current, self.block = event.index, event.block
