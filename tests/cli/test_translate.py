@@ -248,3 +248,15 @@ def test_it_works_as_a_process(tmp_path: Path) -> None:
     done = process("translate", "--to", "openai-responses", home=tmp_path, stdin=REQUEST)
     assert done.code == 0
     assert json.loads(done.out)["input"][0]["role"] == "user"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no file that is always full")
+def test_output_for_which_there_is_no_room_is_told_in_a_sentence() -> None:
+    words = [sys.executable, "-m", "interlingua", "translate", "--quiet", "--to", "gemini"]
+    said = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(words, input=said, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == [
+        "interlingua: what was said is not complete, because there is no room to write it"
+    ]

@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from .failures import FAILED, INTERRUPTED, USAGE, CommandError, explain
+from .failures import FAILED, INTERRUPTED, USAGE, CommandError, explain, is_full
 
 __all__ = ["COMMANDS", "Command", "available", "main", "overview", "run_command"]
 
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -83,8 +83,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         told = explain(error)
         if told is None:
             raise
+        if is_full(error):
+            _write_no_more()
         sys.stderr.write(told.line("--json" in words))
         return told.code
+
+
+def _write_no_more() -> None:
+    """Forget what is left to write: at its end, the interpreter would try again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run_command(words: Sequence[str]) -> int:

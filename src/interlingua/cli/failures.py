@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ __all__ = [
     "CommandError",
     "Told",
     "explain",
+    "is_full",
     "missing_extra",
 ]
 
@@ -60,6 +62,8 @@ def explain(error: Exception) -> Told | None:
         return Told(error.code, str(error))
     if isinstance(error, OSError) and error.filename is not None:
         return Told(USAGE, f"{error.filename}: {error.strerror or error}")
+    if is_full(error):
+        return Told(FAILED, "what was said is not complete, because there is no room to write it")
     if isinstance(error, UnicodeDecodeError):
         return Told(USAGE, f"this is no UTF-8 text: {error}")
     errors = sys.modules.get("interlingua.errors")
@@ -72,6 +76,11 @@ def explain(error: Exception) -> Told | None:
     if gateway is not None and isinstance(error, gateway.StartError):
         return Told(vars(error)["code"], str(error))
     return None
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether there is no room for what is to be written."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 FOR_PROGRAMS = re.compile(
