@@ -15,7 +15,7 @@ Marks: ``stream`` (what was sent, if anything, where that is neither true nor fa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -184,21 +184,22 @@ def leave_prompt_keys(body: Wire, ledger: Ledger) -> None:
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     """Definitions. What is changed in their schemas is known for all of them at once."""
-    writers, plans, losses = OFFERED.writers, PLANS.of(tools), ledger.losses
-    written: list[Wire] = []
-    for index, tool in enumerate(tools):
-        wire, plan = writers[type(tool)](tool), plans.get(index)
-        if wire is None:
-            ledger.where = ("tools", index)
-            wire = TOOLS.interpret_write(tool, ledger)
-        elif plan is not None:
+    writers = OFFERED.writers
+    written: list[Wire | None] = [writers[type(tool)](tool) for tool in tools]
+    for index, plan in PLANS.of(tools).items():
+        wire = written[index]
+        if wire is not None:
             function = wire["function"]
             function["parameters"] = plan.make(function["parameters"])
-            losses += plan.losses
-        if wire is not None:
-            written.append(wire)
+            ledger.losses += plan.losses
+    if all(written):
+        return cast("list[Wire]", written)
+    for index, tool in enumerate(tools):
+        if written[index] is None:
+            ledger.where = ("tools", index)
+            written[index] = TOOLS.interpret_write(tool, ledger)
     ledger.where = ()
-    return written
+    return [wire for wire in written if wire is not None]
 
 
 def lose_choice(choice: ToolChoice, ledger: Ledger) -> None:

@@ -7,7 +7,7 @@ the order of ``PLACES`` is moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +23,7 @@ from ...codec.paths import merge
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.tools.arguments import write_arguments
 from ...types.base import Json
-from ...types.blocks import Block, ImageBlock, OpaqueBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.loss import Loss, LossKind
 from ...types.messages import Message
@@ -161,14 +161,14 @@ def write_usual(messages: Sequence[Message], target: Target | None, ledger: Ledg
     """
     turns: list[Wire] = []
     names: dict[str, str] = {}  # of the calls, by their ids
-    write_call = CALLS.writers[ToolUseBlock]
+    write_call, write_result = CALLS.writers[ToolUseBlock], PLAIN_RESULTS.writers[ToolResultBlock]
     before: Role | None = None
     for index, message in enumerate(messages[skip:], skip):
         role, content = message.role, message.content
         if not content or message.forms or message.extras or role is before is ASSISTANT:
             return None
         if role is TOOL:
-            if before is not ASSISTANT or not _add_results(content, index, names, turns, ledger):
+            if before is not ASSISTANT or not _add_results(content, index, names, turns, ledger, write_result):
                 return None
         else:
             turn: Wire = {"role": WORDS[role], "content": ""}
@@ -190,18 +190,22 @@ def write_usual(messages: Sequence[Message], target: Target | None, ledger: Ledg
 
 
 def _add_results(
-    blocks: Sequence[Block], index: int, names: Mapping[str, str], turns: list[Wire], ledger: Ledger
+    blocks: Sequence[Block],
+    index: int,
+    names: Mapping[str, str],
+    turns: list[Wire],
+    ledger: Ledger,
+    write: Callable[[ToolResultBlock], Wire | None],
 ) -> bool:
     """Add the results of a message to the turns; False where one is no plain text. ``names``: those of the calls."""
-    write = PLAIN_RESULTS.writers[ToolResultBlock]
     for place, block in enumerate(blocks):
-        if type(block) is not ToolResultBlock or block.extras or block.forms or not block.tool_use_id:
+        if type(block) is not ToolResultBlock or block.extras or block.forms:
             return False
-        turn = write(block)
-        if turn is None:
+        id, turn = block.tool_use_id, write(block)
+        if turn is None or not id:
             return False
-        if block.name is None and block.tool_use_id in names:
-            turn["tool_name"] = names[block.tool_use_id]
+        if id in names and block.name is None:
+            turn["tool_name"] = names[id]
             ledger.losses.append(_named_by_call(index, place))
         turns.append(turn)
     return True
@@ -209,8 +213,8 @@ def _add_results(
 
 def _add_usual(block: Block, turn: Wire, message: Message, target: Target | None) -> bool:
     """Add a text, a thought or a picture to a turn; False where it does not stand in the order of the keys."""
-    if is_plain_text(block):
-        if not block.text or turn["content"] or "images" in turn:
+    if type(block) is TextBlock:
+        if turn["content"] or "images" in turn or not is_plain_text(block) or not block.text:
             return False
         turn["content"] = block.text
         return True
@@ -296,7 +300,9 @@ class History:
         if message.role is not TOOL or self.derived or message.extras or message.forms:
             return False
         known, lost = len(self.turns), len(self.ledger.losses)
-        if _add_results(message.content, index, self.names, self.turns, self.ledger):
+        if _add_results(
+            message.content, index, self.names, self.turns, self.ledger, PLAIN_RESULTS.writers[ToolResultBlock]
+        ):
             return True
         del self.turns[known:], self.ledger.losses[lost:]
         return False
