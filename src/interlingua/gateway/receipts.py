@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json
@@ -20,8 +21,8 @@ __all__ = ["Attempt", "Receipt", "Receipts"]
 
 SECONDS, MOST = 3600.0, 10_000
 NEWEST, TOGETHER = 500, 50
-"""So many are kept as they are, and the others as bytes, which are a fifth of it. So many become bytes at once: to find
-the oldest entry of a dict takes long when many were removed."""
+"""How many receipts are kept as objects. The older ones are kept as JSON, so many in one piece: that takes a tenth of
+the memory."""
 KIND = "receipt"
 
 
@@ -65,6 +66,18 @@ def _counts(usage: TokenUsage) -> dict[str, Any]:
     return {name: value for name, value in asdict(usage).items() if isinstance(value, int | bool)}
 
 
+Kept = tuple[float, str | None, Receipt]
+"""A receipt with the time when it was kept, and the name of the key whose call it was."""
+_read = json.Decoder(list[Kept]).decode
+
+
+class Packed(Struct, frozen=True):
+    """Receipts that followed each other, as JSON. ``at`` is the time of the last one."""
+
+    at: float
+    data: bytes
+
+
 class Receipts:
     """The newest receipts, each for the key whose call it was. Those of other processes are in ``shared``."""
 
@@ -78,10 +91,10 @@ class Receipts:
         seconds: float = SECONDS,
         most: int = MOST,
     ) -> None:
-        """``drop`` is called with each receipt before it becomes bytes: it is not changed any more."""
+        """``drop`` is called with each receipt before it becomes JSON: it is not changed any more."""
         self._clock, self._drop, self._seconds, self._most = clock, drop, seconds, most
-        self._newest: dict[str, tuple[float, str | None, Receipt]] = {}
-        self._packed: dict[str, tuple[float, str | None, bytes]] = {}
+        self._newest: dict[str, Kept] = {}
+        self._packed: deque[Packed] = deque()
 
     def keep(self, receipt: Receipt, key: str | None) -> None:
         """Keep a receipt for the owner of a key."""
@@ -93,32 +106,37 @@ class Receipts:
             self._pack(now)
 
     def _pack(self, now: float) -> None:
-        """Make bytes of the oldest, and forget what is too old or too much."""
-        for id in list(islice(self._newest, TOGETHER)):
-            at, key, receipt = self._newest.pop(id)
+        """Make JSON of the oldest receipts, and forget those that are too old or too many."""
+        oldest = [self._newest.pop(id) for id in list(islice(self._newest, TOGETHER))]
+        for _, _, receipt in oldest:
             self._drop(receipt)
-            self._packed[id] = (at, key, json.encode(receipt))
-        surplus = max(0, len(self._packed) - (self._most - NEWEST))
-        old = takewhile(lambda id: self._packed[id][0] <= now - self._seconds, islice(self._packed, surplus, None))
-        for id in [*islice(self._packed, surplus), *old]:
-            del self._packed[id]
+        packed = self._packed
+        packed.append(Packed(oldest[-1][0], json.encode(oldest)))
+        while packed and (len(packed) * TOGETHER > self._most - NEWEST or packed[0].at <= now - self._seconds):
+            packed.popleft()
 
     def find(self, id: str, key: str | None) -> Receipt | None:
         """The receipt of that id, if it is this key's."""
-        at, owner, kept = self._newest.get(id) or self._packed.get(id) or (0.0, None, None)
-        if kept is None:
-            value = None if self.shared is None else self.shared.get(KIND, key, id)
-        elif owner != key or at <= self._clock() - self._seconds:
-            return None
-        elif isinstance(kept, Receipt):
-            return kept
-        else:
-            value = kept
+        kept = self._newest.get(id) or self._find_packed(id)
+        if kept is not None:
+            at, owner, receipt = kept
+            return receipt if owner == key and at > self._clock() - self._seconds else None
+        value = None if self.shared is None else self.shared.get(KIND, key, id)
         return None if value is None else json.decode(value, type=Receipt)
+
+    def _find_packed(self, id: str) -> Kept | None:
+        """Look for a receipt among the older ones. This is slow, and nobody does it often."""
+        text = json.encode(id)
+        for packed in reversed(self._packed):
+            if text in packed.data:
+                for kept in _read(packed.data):
+                    if kept[2].id == id:
+                        return kept
+        return None
 
     def __contains__(self, receipt: Receipt) -> bool:
         """Whether it is one of this process."""
-        return receipt.id in self._newest or receipt.id in self._packed
+        return receipt.id in self._newest or self._find_packed(receipt.id) is not None
 
     def newest(self) -> list[Receipt]:
         """The receipts of this process that may still change."""
@@ -126,5 +144,5 @@ class Receipts:
 
     def all(self) -> list[Receipt]:
         """Every receipt of this process that is kept."""
-        packed = [json.decode(value, type=Receipt) for _, _, value in self._packed.values()]
+        packed = [receipt for packed in self._packed for _, _, receipt in _read(packed.data)]
         return [*packed, *self.newest()]
