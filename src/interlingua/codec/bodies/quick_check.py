@@ -12,9 +12,11 @@ from typing import Any, Protocol
 from ..known_lists import KnownList
 from ..rows.source import Source
 
-__all__ = ["TYPES", "Fits", "compile_check", "condition"]
+__all__ = ["TYPES", "Fits", "Steps", "compile_check", "compile_ids", "condition"]
 
 Fits = Callable[[Any], bool]
+Steps = Sequence[tuple[Sequence[str], str]]
+"""Paths that begin with a turn: the steps to an object, and the key of its id."""
 TYPES: Mapping[str, tuple[type, ...]] = {
     "a string": (str,),
     "an integer": (int,),
@@ -59,62 +61,107 @@ def compile_check(tree: Tree) -> Fits:
     return source.compile("fits", "body")
 
 
+def compile_ids(paths: Steps, hosted: str) -> Callable[[Any], list[str]]:
+    """The function that finds the ids in one turn. An object with the key ``hosted`` is a call of the server's own."""
+    source = Source("")
+    source.line("found = []")
+    for (first, *steps), key in paths:
+        source.depth = 1
+        value = "turn"
+        _write_condition(source, first, value)
+        for step in steps:
+            inner = f"v{source.depth}"
+            if step.startswith("*"):
+                source.line(f"for {inner} in {value} if isinstance({value}, list) else ():")
+                source.depth += 1
+                _write_condition(source, step, inner)
+            else:
+                source.line(f"if isinstance({value}, dict) and {step!r} in {value}:")
+                source.depth += 1
+                source.line(f"{inner} = {value}[{step!r}]")
+            value = inner
+        apart = f" and {value}.get({hosted!r}) is None" if hosted else ""
+        source.line(f"if isinstance({value}, dict) and (id := {value}.get({key!r})){apart}: found.append(id)")
+    source.depth = 1
+    source.line("return found")
+    return source.compile("ids", "turn")
+
+
+def _write_condition(source: Source, step: str, item: str) -> None:
+    """What follows is only done for items of which the step speaks."""
+    key, word = condition(step)
+    if key:
+        source.line(f"if isinstance({item}, dict) and {item}.get({key!r}) == {word!r}:")
+        source.depth += 1
+
+
 def condition(step: str) -> tuple[str, str]:
     """Of which items a step speaks: those whose field is this word; of all, if there is no field."""
     key, _, word = step[1:].partition("=")
     return key, word
 
 
-def _write(source: Source, place: Tree, value: str) -> None:
-    """The code that looks at the value which a variable holds."""
+def _write(source: Source, place: Tree, value: str, level: int = 0, *, is_dict: bool = False) -> None:
+    """The code that looks at the value which a variable holds. ``is_dict``: it is an object, as was found before."""
     for _, row in place.rows:
         _write_row(source, row, value)
+        is_dict = is_dict or (row.needed and _types(row) == {dict})
     if place.fields:
-        source.line(f"if type({value}) is dict:")
-        _write_fields(source, place, value)
+        depth = source.depth
+        if not is_dict:
+            source.line(f"if type({value}) is dict:")
+            source.depth += 1
+        _write_fields(source, place, value, level + 1)
+        source.depth = depth
     if place.items:
-        _write_items(source, place, value)
+        _write_items(source, place, value, level + 1)
+
+
+def _types(row: Row) -> set[type]:
+    return {kind for name in row.kinds for kind in TYPES[name]}
 
 
 def _write_row(source: Source, row: Row, value: str) -> None:
-    allowed = {kind for name in row.kinds for kind in TYPES[name]}
-    known = source.bind(frozenset(allowed))
-    if row.needed:
-        source.fail_if(f"type({value}) not in {known}")
-    else:
-        source.fail_if(f"{value} is not MISSING and {value} is not None and type({value}) not in {known}")
+    allowed = _types(row)
+    known = source.bind(frozenset(allowed) if len(allowed) > 1 else next(iter(allowed)))
+    wrong = f"type({value}) {'not in' if len(allowed) > 1 else 'is not'} {known}"
+    source.fail_if(wrong if row.needed else f"{value} is not None and {wrong}")
     if row.words:
-        source.fail_if(f"type({value}) is str and {value} not in {source.bind(frozenset(row.words))}")
+        is_text = "" if allowed == {str} and row.needed else f"type({value}) is str and "
+        source.fail_if(f"{is_text}{value} not in {source.bind(frozenset(row.words))}")
     if row.filled:
         source.fail_if(f"{value} == []")
 
 
-def _write_fields(source: Source, place: Tree, value: str) -> None:
-    source.depth += 1
-    inner, get = f"v{source.depth}", f"get{source.depth}"
+def _write_fields(source: Source, place: Tree, value: str, level: int) -> None:
+    """A field that is missing is None: only where a row needs a field that may be null does it matter which."""
+    field, get = f"v{level}", f"get{level}"
     source.line(f"{get} = {value}.get")
-    for name, field in place.fields.items():
-        source.line(f"{inner} = {get}({name!r}, MISSING)")
-        _write(source, field, inner)
-    source.depth -= 1
+    for name, inner in place.fields.items():
+        absent = ", MISSING" if any(row.needed and type(None) in _types(row) for _, row in inner.rows) else ""
+        source.line(f"{field} = {get}({name!r}{absent})")
+        _write(source, inner, field, level)
 
 
-def _write_items(source: Source, place: Tree, value: str) -> None:
+def _write_items(source: Source, place: Tree, value: str, level: int) -> None:
     """All items, and those that have a certain word in a field. Those of a list that is known are looked at once."""
-    known, here = source.bind(KnownList), source.bind(place)
+    known, here, depth = source.bind(KnownList), source.bind(place), source.depth
     source.line(f"if type({value}) is list or (type({value}) is {known} and {here} not in {value}.made):")
     source.depth += 1
-    item = f"v{source.depth}"
+    item = f"v{level}"
     source.line(f"for {item} in {value}:")
     source.depth += 1
+    each, told = source.depth, ""
     for step, items in place.items.items():
-        depth = source.depth
+        source.depth = each
         key, word = condition(step)
+        if key and key != told:
+            source.line(f"word{level} = {item}.get({key!r}) if type({item}) is dict else None")
         if key:
-            source.line(f"if type({item}) is dict and {item}.get({key!r}) == {word!r}:")
+            source.line(f"{'elif' if key == told else 'if'} word{level} == {word!r}:")
             source.depth += 1
-        _write(source, items, item)
-        source.depth = depth
-    source.depth -= 1
+        _write(source, items, item, level, is_dict=bool(key))
+        told = key
+    source.depth = depth + 1
     source.line(f"if type({value}) is {known}: {value}.made[{here}] = True")
-    source.depth -= 1
+    source.depth = depth

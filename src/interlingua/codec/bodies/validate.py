@@ -11,7 +11,7 @@ to complain of (``Place.complaints``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,13 +19,11 @@ from ...errors import InvalidRequestError
 from ...types.base import Json
 from ..json import Wire, is_dict, is_list
 from ..rows.source import MISSING
-from .quick_check import TYPES, Fits, compile_check, condition
+from .quick_check import TYPES, Fits, Steps, compile_check, compile_ids, condition
 
 __all__ = ["Check", "Complaint", "Pairs", "Path", "Requirements", "brackets", "dots"]
 
 Path = tuple[str | int, ...]
-Find = Callable[[Json, list[str]], None]
-Steps = list[tuple[list[str], str]]
 NONE: Set[str] = frozenset()
 TEXT, INTEGER, NUMBER, BOOLEAN, OBJECT, ARRAY, OBJECTS, NULL = TYPES
 
@@ -137,7 +135,7 @@ class Pairing:
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
         self.calls, self.results = _split(pairs.calls), _split(pairs.results)
-        self.calls_in, self.results_in = _ids_in(self.calls, pairs.hosted), _ids_in(self.results, pairs.hosted)
+        self.calls_in, self.results_in = compile_ids(self.calls, pairs.hosted), compile_ids(self.results, pairs.hosted)
 
     def complaints(self, body: Wire) -> Iterator[Complaint]:
         turns = body.get(self.pairs.history)
@@ -175,47 +173,7 @@ def _split(paths: Iterable[str]) -> Steps:
     return [(steps, key) for *steps, key in (path.split(".") for path in paths)]
 
 
-def _ids_in(paths: Steps, hosted: str) -> Callable[[Json], list[str]]:
-    """The function that finds the ids in one turn. A call with the key ``hosted`` is the server's own."""
-    finders = [_finder(steps, _id_reader(key, hosted)) for steps, key in paths]
-
-    def ids(turn: Json) -> list[str]:
-        found: list[str] = []
-        for find in finders:
-            find([turn], found)
-        return found
-
-    return ids
-
-
-def _id_reader(key: str, hosted: str) -> Find:
-    def read(value: Json, found: list[str]) -> None:
-        if is_dict(value) and (id := value.get(key)) and not (hosted and value.get(hosted) is not None):
-            found.append(id)
-
-    return read
-
-
-def _finder(steps: list[str], read: Find) -> Find:
-    """The function that reads what stands at the end of some steps: ``_walk`` without paths, for every request."""
-    if not steps:
-        return read
-    step, rest = steps[0], _finder(steps[1:], read)
-    key, word = condition(step)
-
-    def find_field(value: Json, found: list[str]) -> None:
-        if is_dict(value) and step in value:
-            rest(value[step], found)
-
-    def find_items(value: Json, found: list[str]) -> None:
-        for item in value if is_list(value) else ():
-            if not key or (is_dict(item) and item.get(key) == word):
-                rest(item, found)
-
-    return find_items if step.startswith("*") else find_field
-
-
-def _walk(value: Json, steps: list[str], path: Path) -> Iterator[tuple[Path, Json]]:
+def _walk(value: Json, steps: Sequence[str], path: Path) -> Iterator[tuple[Path, Json]]:
     """What stands at the end of some steps, with its path."""
     if not steps:
         yield path, value
