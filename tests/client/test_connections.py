@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -20,6 +22,7 @@ from interlingua.client.transport import aio, head
 from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
+from interlingua.client.transport.connection import Answer
 
 TRANSPORTS = ("aio", "session", "blocking")
 LIMITS = Timeouts(10, 10, 30)
@@ -330,6 +333,17 @@ def test_an_early_answer_over_tls(kind: str, tls: Tls) -> None:
         with pytest.raises(ContextOverflowError):
             run(scene(fields)) if kind == "async" else scene_sync(fields)
         answered.set()
+
+
+def test_an_answer_is_closed_after_its_reader() -> None:
+    """Both are freed together, in any order; from Python 3.13 on an error of that is printed."""
+    raw = io.BytesIO(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")
+    reader = io.BufferedReader(cast("Any", raw))
+    made = Answer(cast("Any", SimpleNamespace(makefile=lambda *_: reader)))
+    made.begin()
+    reader.close()
+    made.close()
+    assert made.isclosed()
 
 
 # ------------------------------------------------------------------------------------------------- many threads (R9)

@@ -45,6 +45,9 @@ class Answer(http.client.HTTPResponse):
             super().begin()
         self.closes, self.will_close = bool(self.will_close), False
 
+    def flush(self) -> None:
+        """Do nothing. The library flushes before it closes, which fails, and is printed, where its reader is gone."""
+
     def fields(self) -> dict[str, str]:
         """The headers, with names in lower case."""
         return {name.lower(): value for name, value in self.getheaders()}
