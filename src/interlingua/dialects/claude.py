@@ -33,7 +33,7 @@ from ..types.response import Response
 from ..types.tools import ToolDefinition
 from ..types.words import StopReason
 
-ELSEWHERE = {"anthropic-messages": "bedrock-converse", "bedrock-converse": "anthropic-messages"}
+SIBLING = {"anthropic-messages": "bedrock-converse", "bedrock-converse": "anthropic-messages"}
 BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 STOP = {
@@ -61,33 +61,34 @@ SCHEMA = Subset(
 )
 
 
-def kindred(
+def adopt_siblings(
     messages: Sequence[Message], dialect: str, target: Target | None, model: str | None = None
 ) -> Sequence[Message]:
-    """The history, Claude's signed turns of the other protocol as if they were written in this one.
+    """The history, with signed turns that Claude wrote in the other protocol treated as turns of this one.
 
-    ``model`` is the request's: of turns that do not name theirs, and of a target that does not.
+    ``model`` is the request's model. It stands for the model of a turn or a target that names none.
     """
-    elsewhere = ELSEWHERE[dialect]
-    if not [True for turn in messages if turn.origin is not None and turn.origin.dialect == elsewhere]:
+    sibling = SIBLING[dialect]
+    if not [True for turn in messages if turn.origin is not None and turn.origin.dialect == sibling]:
         return messages
     reader = target.model if target is not None and target.model is not None else model
     if reader is None or not _is_claude(reader):
         return messages
     known = target is not None and target.provider is not None
-    return [replace(turn, origin=None) if _is_kin(turn, elsewhere, model, known=known) else turn for turn in messages]
+    return [replace(turn, origin=None) if _is_sibling(turn, sibling, model, known=known) else turn for turn in messages]
 
 
-def _is_kin(turn: Message, elsewhere: str, model: str | None, *, known: bool) -> bool:
-    """``known``: the target's provider is; where the turn's is too, ``same_issuer`` decides."""
+def _is_sibling(turn: Message, sibling: str, model: str | None, *, known: bool) -> bool:
+    """Whether Claude will accept a turn of the sibling protocol. ``known``: the target names its provider; if the turn
+    names one too, ``same_issuer`` decides later."""
     origin = turn.origin
-    if origin is None or origin.dialect != elsewhere or (known and origin.provider is not None):
+    if origin is None or origin.dialect != sibling or (known and origin.provider is not None):
         return False
-    return all(map(_is_proved, turn.content)) and _is_claude(origin.model or model or "")
+    return all(map(_is_signed, turn.content)) and _is_claude(origin.model or model or "")
 
 
-def _is_proved(block: Block) -> bool:
-    """Whether Claude would know its own reasoning again; what is hidden must be base64 in one of its protocols."""
+def _is_signed(block: Block) -> bool:
+    """Whether Claude accepts a block: reasoning needs a signature, hidden reasoning must be base64."""
     if type(block) is RedactedThinkingBlock:
         return len(block.data) % 4 == 0 and BASE64.fullmatch(block.data) is not None
     return type(block) is not ThinkingBlock or block.signature is not None
@@ -100,35 +101,35 @@ def _is_claude(model: str) -> bool:
 # ------------------------------------------------------------------------------------------------------------ requests
 
 
-def opening(
+def leading_system(
     request: Request, dialect: str, ledger: Ledger
 ) -> tuple[Sequence[tuple[tuple[str | int, ...], Block]], int]:
-    """The system text with the places of its blocks, and how many messages it took.
+    """The blocks of the system text with their paths, and how many leading messages they were taken from.
 
-    Where a turn that is not the user's was read as the first, system messages stay where they are.
+    If the conversation was read with a first turn that is not the user's, system messages stay messages.
     """
     if request.messages and "first" in marks(dialect, request.messages[0]):
         return [(("system", index), block) for index, block in enumerate(request.system)], 0
     return rules.leading_system(request, ledger)
 
 
-def write_turn(message: Message, role: list[Json], content: Json, dialect: str, blank: Wire, ledger: Ledger) -> Wire:
-    """The turn of a message: its role, if it has one, and its content. ``blank`` is the placeholder for no content."""
+def write_turn(message: Message, role: list[Json], content: Json, dialect: str, filler: Wire, ledger: Ledger) -> Wire:
+    """The wire turn of a message: its role, if it has one, and its content, or ``filler`` if that is empty."""
     mark, residue = marks(dialect, message), message.extras.get(dialect, {})
     wire: Wire = {"role": role[0]} if role else {}
-    came = mark.get("content")  # what the turn had instead of blocks, where it came without
+    original = mark.get("content")  # what the turn had if it was read without blocks
     if content:
         wire["content"] = content
-    elif message.content or not (is_array(came) or "content" in residue):
-        wire["content"] = [blank.copy()]
+    elif message.content or not (is_array(original) or "content" in residue):
+        wire["content"] = [filler.copy()]
         ledger.lose("added", f"{dialect} accepts no empty message; a placeholder was added", "content")
-    elif came:
-        wire["content"] = came[0]
+    elif original:
+        wire["content"] = original[0]
     return merge(wire, residue)
 
 
 def stub_tools(request: Request, dialect: str, ledger: Ledger) -> list[ToolDefinition]:
-    """Definitions of the tools that a history without definitions speaks of, unless it was read so."""
+    """Stubs for the tools that the history calls and the request does not define; none if it was read that way."""
     if "tools" in marks(dialect, request) or not rules.has_calls(request.messages):
         return []
     ledger.lose("added", f"{dialect} requires definitions of tools called before; stubs were added", "tools")
@@ -136,7 +137,10 @@ def stub_tools(request: Request, dialect: str, ledger: Ledger) -> list[ToolDefin
 
 
 def read_format(config: Wire, key: str, fields: dict[str, Any], mark: Wire, dialect: str) -> bool:
-    """Take the schema of structured output from the object under a key, if it is the first. ``config`` is our own."""
+    """Move an output schema from ``config[key]`` to ``fields``; False if there is none or one was found before.
+
+    ``config`` is changed, so it must be a copy.
+    """
     form = config.get(key)
     if "output_schema" in fields or not is_dict(form) or form.get("type") != "json_schema":
         return False
@@ -149,13 +153,13 @@ def read_format(config: Wire, key: str, fields: dict[str, Any], mark: Wire, dial
 
 
 def mark_schema(schema: Wire, dialect: str, mark: Wire) -> None:
-    """Remember that a schema is one that we would not write so."""
+    """Mark a schema that is not in the strict form in which we would write it."""
     if not is_strict_form(schema, dialect):
         mark["verbatim"] = [*mark.get("verbatim", ()), "output_schema"]
 
 
 def write_schema(schema: Wire, dialect: str, mark: Wire, ledger: Ledger) -> Wire:
-    """A schema in the form that the protocol takes; as it is where it was read so."""
+    """The schema in the strict form that the protocol requires; as it is if it is marked ``verbatim``."""
     if "output_schema" in mark.get("verbatim", ()):
         return schema
     return write_strict_schema(schema, dialect, ledger, "output_schema")[0]
@@ -165,9 +169,9 @@ def write_schema(schema: Wire, dialect: str, mark: Wire, ledger: Ledger) -> Wire
 
 
 class Answers(NamedTuple):
-    """The answers of a protocol: the row of all but their end, the table of their blocks, and their end.
+    """Reads and writes answers: ``blocks`` are their blocks, ``ending`` is their end, ``frame`` is everything else.
 
-    ``empty`` is what ``frame`` has of an answer without blocks.
+    ``empty`` is what ``frame`` reads of an answer without blocks.
     """
 
     dialect: str
@@ -177,7 +181,7 @@ class Answers(NamedTuple):
     empty: Wire
 
     def read(self, wire: Wire, request: Request | None) -> Response:
-        """A whole answer."""
+        """Read a whole answer."""
         fields, rest, mark = self.frame.take(wire)
         content: tuple[Block, ...] = fields["content"]
         calls = ToolUseBlock in map(type, content)
@@ -187,14 +191,14 @@ class Answers(NamedTuple):
         return incomplete.mark_cut_call(Response(**fields, **kept(self.dialect, rest, mark)))
 
     def read_streamed(self, envelope: Wire, content: tuple[Block, ...]) -> Response:
-        """An answer whose blocks were read already; ``envelope`` is what else came."""
+        """The answer of a stream: ``content`` are the blocks it brought, ``envelope`` is everything else."""
         fields, rest, mark = self.frame.take({**self.empty, **envelope})
         fields["content"] = content
         self.ending.read(fields, rest, mark, calls=ToolUseBlock in map(type, content))
         return Response(**fields, **kept(self.dialect, rest, mark))
 
     def write(self, response: Response) -> Encoded:
-        """A whole answer."""
+        """Write a whole answer."""
         ledger, mark = Ledger(), marks(self.dialect, response)
         wire = self.frame.put(response, ledger)
         self._declare_last_call(response, ledger)
@@ -207,18 +211,17 @@ class Answers(NamedTuple):
         return Encoded(wire, None, {}, tuple(ledger.losses))
 
     def _declare_last_call(self, response: Response, ledger: Ledger) -> None:
-        """Declare a call that stands last in an answer that reached its limit: readers take it for one that was cut
-        off."""
+        """Declare a call at the end of an answer that reached its limit: readers will assume that it was cut off."""
         if response.stop_reason in incomplete.LIMITS:
             blocks, content = self.blocks, enumerate(response.content)
             places = [at for at, b in content if blocks.write(b, Ledger()) is not None or blocks.is_null(b)]
             incomplete.declare_last_call(response, places[-1] if places else None, ledger)
 
 
-class Growing:
-    """A block on its way: its place in the fold, its wire form so far, and what its deltas said.
+class GrowingBlock:
+    """A block that still receives deltas: its index in the fold, its wire form so far, and the content of its deltas.
 
-    ``parts`` is the fold's own list of texts. ``pieces`` are what the fold does not hold: citations, signatures, bytes,
+    ``parts`` is the fold's own list of texts. ``pieces`` holds what the fold does not: citations, signatures, bytes,
     results, the input of a call that the server runs itself.
     """
 
@@ -230,10 +233,10 @@ class Growing:
 
 
 class BlockDecoder(FrameDecoder):
-    """The blocks of a stream, each with a start, deltas and an end at an index of the wire.
+    """Reads a stream whose blocks have a start, deltas and an end, each with the block's index on the wire.
 
-    A block's wire form is put together from its start and its deltas and then read with the same table as in a whole
-    answer, so a stream cannot say anything else than its whole.
+    The wire form of a block is put together from its start and its deltas and read with the table of whole answers,
+    so a stream and a whole answer are read alike.
     """
 
     answers: ClassVar[Answers]
@@ -243,33 +246,33 @@ class BlockDecoder(FrameDecoder):
         self.provider = provider
         self.restore = restorer(request, texts=False)
         self.envelope: Wire = {}
-        self.growing: dict[Json, Growing] = {}  # by wire index, which a spliced stream may use twice
-        self.places: list[Growing] = []  # by place in the fold
-        self.stopped = False  # a stop reason was told
+        self.growing: dict[Json, GrowingBlock] = {}  # by wire index, which a spliced stream may use twice
+        self.places: list[GrowingBlock] = []  # by place in the fold
+        self.stopped = False  # a stop reason has arrived
 
-    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> Growing:
-        """Begin a block at this index of the wire."""
+    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> GrowingBlock:
+        """Begin the block that has the index ``at`` on the wire."""
         index = len(self.fold.blocks)
         self.release(out)
         out.append(self.fold.open(block))
-        growing = self.growing[at] = Growing(index, wire, self.fold.parts[index])
+        growing = self.growing[at] = GrowingBlock(index, wire, self.fold.parts[index])
         self.places.append(growing)
         return growing
 
     def usage(self, out: list[Event]) -> None:
-        """Tell the tokens counted so far."""
+        """Append an event with the tokens counted so far, if the server has sent any counts."""
         usage = self.envelope.get("usage")
         if is_object(usage):
             out.append(UsageUpdate(self.answers.ending.usage.count(usage)))
 
-    def finished_call(self, said: str, given: Json, wire_of: Callable[[Json], Wire]) -> Block:
-        """A call with the input that its deltas said, else the one of its start. ``wire_of`` makes its wire form."""
-        value = parse_object(said) if said else given
-        block: Block = self.answers.blocks.read(wire_of({} if value is None else value))
+    def finished_call(self, text: str, initial: Json, write: Callable[[Json], Wire]) -> Block:
+        """A call whose input is the ``text`` of its deltas, else that of its start. ``write`` makes its wire form."""
+        value = parse_object(text) if text else initial
+        block: Block = self.answers.blocks.read(write({} if value is None else value))
         if type(block) is not ToolUseBlock:
             return block
         if value is None:
-            return replace(block, input_text=said)
+            return replace(block, input_text=text)
         return self.restore(block) if self.restore is not None else block
 
     def response(self, *, finished: bool) -> Response:
@@ -277,47 +280,47 @@ class BlockDecoder(FrameDecoder):
 
 
 class BlockEncoder(SerialEncoder):
-    """The blocks of a stream. ``spelled`` says how a delta is spelled; ``piece`` makes an event of it."""
+    """Writes the blocks of a stream. ``delta_writers`` make wire deltas; ``write_piece`` makes events of them."""
 
     answers: ClassVar[Answers]
     citations: ClassVar[Table]
-    spelled: ClassVar[Mapping[type[Delta], Callable[[str], Wire]]]
+    delta_writers: ClassVar[Mapping[type[Delta], Callable[[str], Wire]]]
 
     def __init__(self) -> None:
         super().__init__()
-        self.written: int = -1  # the index of the block being written, as the wire counts
+        self.index: int = -1  # on the wire, of the block being written
         self.can_write = False
-        self.silent = True  # nothing of the block was written
+        self.silent = True  # no delta of the block has been written
         self.cited = 0
 
     @abstractmethod
-    def piece(self, delta: Wire) -> bytes:
-        """More of the block being written."""
+    def write_piece(self, delta: Wire) -> bytes:
+        """The event that adds a wire delta to the block being written."""
 
     def write_delta(self, event: Delta) -> bytes:
         match event:
             case TextDelta() | ThinkingDelta():
-                return self.piece(self.spelled[type(event)](event.text))
+                return self.write_piece(self.delta_writers[type(event)](event.text))
             case ToolUseInputDelta() if isinstance(self.block, ToolUseBlock) and self.block.kind == "json":
-                return self.piece(self.spelled[ToolUseInputDelta](event.partial_json))
+                return self.write_piece(self.delta_writers[ToolUseInputDelta](event.partial_json))
             case CitationDelta():
                 self.cited += 1
-                return self.cite(event.citation)
+                return self.write_citation(event.citation)
             case _:
                 return b""
 
-    def cite(self, citation: Citation) -> bytes:
-        wire = self.citations.write(citation, Ledger())  # what it cannot say is declared with its block
-        return b"" if wire is None else self.piece(self.spelled_citation(wire))
+    def write_citation(self, citation: Citation) -> bytes:
+        wire = self.citations.write(citation, Ledger())  # losses are declared when its block ends
+        return b"" if wire is None else self.write_piece(self.citation_delta(wire))
 
     @abstractmethod
-    def spelled_citation(self, wire: Wire) -> Wire:
-        """A citation as a delta."""
+    def citation_delta(self, wire: Wire) -> Wire:
+        """The wire delta of a citation."""
 
     def write_whole(self, block: Block) -> tuple[Wire, str | None]:
-        """The finished block as a whole answer has it, and the text of its arguments if that is malformed."""
+        """The finished block as in a whole answer, and the text of its arguments if that is malformed."""
         text = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
         malformed = text if text and parse_object(text) is None else None
         if malformed is not None:
-            block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
+            block = replace(block, input_text=None)  # the deltas carry the malformed text unchanged
         return self.answers.blocks.write(block, self.ledger) or {}, malformed

@@ -1,4 +1,4 @@
-"""Telling the dialect of a body by what only one protocol says."""
+"""Finds the dialect of a body by the keys and values that only one protocol has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHAT_ONLY = {
 }  # fmt: skip
 _CHAT_PARTS = ("image_url", "input_audio", "file")
 
-# What only one protocol says, at the top of a request, an answer or a stream event. Read from the top; first hit wins.
+# What only one protocol has in a request, an answer or a stream event. Tested in this order: the first match decides.
 _TELLTALES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("gemini", lambda b: bool(b.keys() & {"contents", "candidates", "generationConfig", "promptFeedback"})),
     ("bedrock-converse", lambda b: bool(b.keys() & {"inferenceConfig", "toolConfig", "additionalModelRequestFields"})),
@@ -37,10 +37,10 @@ _TELLTALES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("ollama", lambda b: bool(b.keys() & {"options", "keep_alive", "think"}) and ("messages" in b or "prompt" in b)),
     ("anthropic-messages", lambda b: b.get("type") in _ANTHROPIC_EVENTS),
     ("anthropic-messages", lambda b: b.get("type") == "error" and isinstance(b.get("error"), dict)),
-    ("bedrock-converse", lambda b: any(map(_keyed_part, _parts(b)))),
+    ("bedrock-converse", lambda b: any(map(_is_keyed_part, _parts(b)))),
     ("anthropic-messages", lambda b: bool(b.keys() & {"system", "anthropic_version", "stop_sequences"})),
     ("openai-chat", lambda b: bool(b.keys() & _CHAT_ONLY)),
-    ("anthropic-messages", lambda b: any(map(_anthropic_tool, _list(b, "tools")))),
+    ("anthropic-messages", lambda b: any(map(_is_anthropic_tool, _list(b, "tools")))),
     ("openai-chat", lambda b: any(is_dict(t) and "function" in t for t in _list(b, "tools"))),
     ("openai-chat", lambda b: any(m.get("role") in ("tool", "developer") or "tool_calls" in m for m in _turns(b))),
     ("anthropic-messages", lambda b: any(p.get("type") in _ANTHROPIC_BLOCKS for p in _parts(b) if is_dict(p))),
@@ -64,16 +64,16 @@ def _parts(body: Json) -> list[Any]:
     return [part for turn in _turns(body) for part in _list(turn, "content")]
 
 
-def _anthropic_tool(tool: Json) -> bool:
+def _is_anthropic_tool(tool: Json) -> bool:
     return is_dict(tool) and ("input_schema" in tool or str(tool.get("type", ""))[-8:].isdigit())
 
 
-def _keyed_part(part: Json) -> bool:
+def _is_keyed_part(part: Json) -> bool:
     return is_dict(part) and "type" not in part and bool(part.keys() & {"text", "toolUse", "toolResult"})
 
 
 def detect_dialect(body: Json) -> str:
-    """The dialect of a request, an answer or a stream event, or a ParseError that says it cannot be told."""
+    """The dialect of a request, an answer or a stream event. Raises ``ParseError`` if the body does not show it."""
     if is_dict(body):
         for name, tells in _TELLTALES:
             if tells(body):

@@ -1,4 +1,4 @@
-"""What OpenAI's two protocols, Chat Completions and Responses, say in the same words."""
+"""What OpenAI's two protocols, Chat Completions and Responses, have in common."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "m
 
 
 def named_documents(dialect: str) -> tuple[Rule, Rule]:
-    """The rules of documents sent as data: they need a file name, which may be their title, and have no other title."""
+    """Rules for documents sent as data: their title becomes the file name if there is none, and is not sent besides."""
 
     def is_named(block: DocumentBlock) -> bool:
         return block.filename is not None or type(block.source) not in (Base64Source, TextSource)
@@ -58,7 +58,7 @@ def named_documents(dialect: str) -> tuple[Rule, Rule]:
 
 
 def read_identity(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    """Take ``metadata`` and ``safety_identifier``, which are one thing to us. The mark ``user_id``: it was metadata."""
+    """Take ``metadata`` and ``safety_identifier`` as our metadata. Mark ``user_id``: it stood in ``metadata``."""
     if is_object(metadata := rest.get("metadata")) and metadata:
         fields["metadata"] = rest.pop("metadata")
         if "user_id" in metadata:
@@ -68,7 +68,7 @@ def read_identity(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
 
 
 def write_identity(metadata: Mapping[str, Json], body: Wire, marks: Wire) -> dict[str, Json]:
-    """Write ``safety_identifier``; what is left of the metadata."""
+    """Write the user id as ``safety_identifier`` and return the rest of the metadata."""
     left = dict(metadata)
     if isinstance(left.get("user_id"), str) and marks.get("user_id") != "metadata":
         body["safety_identifier"] = left.pop("user_id")
@@ -79,7 +79,7 @@ EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def one_word(dialect: str) -> Rule:
-    """Both have one word for how to think: an effort, which is ``none`` where thinking is disabled."""
+    """The rule for protocols whose only setting for thinking is an effort; ``none`` disables thinking."""
     effort_none = f"effort none is sent as thinking disabled in {dialect}"
 
     def holds(thinking: Thinking) -> bool:
@@ -107,10 +107,10 @@ def one_word(dialect: str) -> Rule:
 
 
 def read_format(wire: Json, fields: dict[str, Any], dialect: str, at: str = "") -> tuple[Wire | None, Wire]:
-    """Read the format of an answer; what is left of it, if it is one that we know, and marks.
+    """Read the format of an answer. Returns the rest of the wire object (None if we do not know the format) and marks.
 
-    The schema, with its name and what it is for, stands in an object ``at`` some key, or in the format itself. The
-    marks ``strict`` and ``name``: what stood there, if anything, where that is not what we would write.
+    The schema, its name and its description stand in an object under the key ``at``, or else in the format itself. The
+    marks ``strict`` and ``name`` hold ``[value]``, or ``[]`` if the key was absent, where we would write otherwise.
     """
     if wire == {"type": "json_object"}:
         fields["json_output"] = True
@@ -143,15 +143,15 @@ def _read_schema(inner: Wire, fields: dict[str, Any], dialect: str) -> Wire:
     return mark
 
 
-def write_format(request: Request, odd: Wire, ledger: Ledger, dialect: str, at: str = "") -> Wire | None:
-    """The format that the answer shall have. ``odd`` has the marks that ``read_format`` left."""
+def write_format(request: Request, mark: Wire, ledger: Ledger, dialect: str, at: str = "") -> Wire | None:
+    """The format that the request wants for the answer. ``mark`` holds the marks that ``read_format`` returned."""
     name, schema = write_schema_name(request, ledger), request.output_schema
     if wants_json(request, ledger):
         return {"type": "json_object"}
     if schema is None:
         return None
-    strict: Wire = dict(zip(("strict",), odd.get("strict", ()), strict=False))
-    if "strict" not in odd:
+    strict: Wire = dict(zip(("strict",), mark.get("strict", ()), strict=False))
+    if "strict" not in mark:
         schema, able = write_strict_schema(schema, dialect, ledger, "output_schema")
         strict = {"strict": able} if able or not at else {}
     inner: Wire = {"schema": schema, **strict, **name}
@@ -182,7 +182,7 @@ ERROR_ROWS = (
     ErrorRow(504, "server_error", RequestTimeoutError),
     ErrorRow(400, "invalid_request_error", ToolStateError),
 )
-# The type that comes with a code, where it is not invalid_request_error.
+# The error type that is sent with a code, where it is not invalid_request_error.
 TYPES = {
     "rate_limit_exceeded": "requests",
     "insufficient_quota": "insufficient_quota",
@@ -191,12 +191,12 @@ TYPES = {
 }
 
 
-def write_error(error: AdapterError, word: str, said: str) -> Wire:
+def write_error(error: AdapterError, word: str, message: str) -> Wire:
     kind, code = (word, None) if word.endswith("_error") else (TYPES.get(word, "invalid_request_error"), word)
-    return {"error": {"message": said, "type": kind, "param": None, "code": code}}
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-# ------------------------------------------------------------------------------------- what is said of a bad request
+# ------------------------------------------------------------------------------------------ refusals of bad requests
 
 SENTENCES = {
     "missing": "The parameter {place} is required; expected {expected}.",
@@ -216,9 +216,9 @@ def spell(path: Path) -> str:
     return f"'{brackets(path)}'" if path else "the body"
 
 
-def refusal(said: str, wrong: Complaint) -> tuple[Wire, str]:
+def refusal(message: str, wrong: Complaint) -> tuple[Wire, str]:
     code = CODES.get(wrong.fault)
-    error = {"message": said, "type": "invalid_request_error", "param": brackets(wrong.path) or None, "code": code}
+    error = {"message": message, "type": "invalid_request_error", "param": brackets(wrong.path) or None, "code": code}
     return {"error": error}, code or "invalid_request_error"
 
 

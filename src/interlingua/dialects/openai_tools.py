@@ -1,4 +1,4 @@
-"""What OpenAI's two protocols say alike of tools: the choice among them, and results that are errors."""
+"""What OpenAI's two protocols have in common for tools: the tool choice, and results that are errors."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from ..types.tools import Tool, ToolChoice, ToolDefinition
 # -------------------------------------------------------------------------------------------------- the choice of tools
 
 
-def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
-    """Whether a tool takes free text."""
-    return any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
+def type_of(name: str | None, tools: Sequence[Tool]) -> str:
+    """The wire type of the tool of this name: ``custom`` if it takes free text, else ``function``."""
+    is_text = any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
+    return "custom" if is_text else "function"
 
 
 class Choices:
-    """What stands under ``tool_choice``: a word, one tool, or the tools that are allowed.
+    """Reads and writes ``tool_choice``: a word, one tool, or a list of allowed tools.
 
-    ``nested``: what is said of a tool stands in an object under the name of its type. Marks on a choice: ``word`` (a
-    synonym), ``tag`` (the type of the tool that it names, where the tools do not tell the same).
+    ``nested``: the fields of a tool stand in an object under the name of its type. Marks on a choice: ``word`` (the
+    synonym that was read), ``tag`` (the type of the named tool, where its definition has another type).
     """
 
     modes = Vocabulary({"auto": "auto", "none": "none", "required": "any", "any": "any"})
@@ -53,7 +54,7 @@ class Choices:
         # fmt: on
 
     def take(self, rest: Wire, tools: Sequence[Tool]) -> ToolChoice | None:
-        """Take ``tool_choice`` and ``parallel_tool_calls``, which are one thing to us. Another shape stays residue."""
+        """Take ``tool_choice`` and ``parallel_tool_calls`` as one ``ToolChoice``. Unknown shapes stay residue."""
         choice: Any = self.read(rest["tool_choice"], tools) if "tool_choice" in rest else REFUSED
         if choice is REFUSED:
             choice = None
@@ -68,7 +69,7 @@ class Choices:
         return {"type": tag, tag: {"name": name}} if self.nested else {"type": tag, "name": name}
 
     def read_names(self, wire: Json) -> Any:
-        """The names of allowed tools; a list with anything else is not ours."""
+        """The names of the allowed tools; ``REFUSED`` if the list holds anything else."""
         try:
             names = tuple([(tool[tool["type"]] if self.nested else tool)["name"] for tool in wire])
         except (KeyError, TypeError):
@@ -76,11 +77,11 @@ class Choices:
         return names if names and {str} == set(map(type, names)) else REFUSED
 
     def write_names(self, names: Sequence[str], ledger: Ledger) -> Json:
-        """The type of each follows from the tools (``_write_tools``)."""
+        """Write every tool as a function; ``_write_tools`` replaces them with the right types."""
         return list(map(self.tool, names))
 
     def read(self, wire: Json, tools: Sequence[Tool]) -> Any:
-        """A choice, or ``REFUSED``."""
+        """Read a choice; ``REFUSED`` if its shape is unknown."""
         if type(wire) is str:
             mode = self.modes.reads.get(wire)
             word = {} if self.modes.writes.get(mode) == wire else {self.dialect: {"word": wire}}
@@ -92,12 +93,13 @@ class Choices:
             return choice
         mark = marks(self.dialect, choice)
         tag = mark.get("tag", "function")
-        told = (tag == "custom") is is_free(choice.name, tools)
-        own = {key: value for key, value in mark.items() if key != "tag"} | ({} if told else {"tag": tag})
-        return replace(choice, forms={self.dialect: own} if own else {})
+        kept = {key: value for key, value in mark.items() if key != "tag"}
+        if tag != type_of(choice.name, tools):
+            kept["tag"] = tag
+        return replace(choice, forms={self.dialect: kept} if kept else {})
 
     def write(self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger, any_word: str = "") -> Json:
-        """``any_word``: the server's own word for that some tool must be called. ``OMIT`` where there is no mode."""
+        """Write a choice; ``OMIT`` without a mode. ``any_word``: the server's word for "some tool must be called"."""
         mode, mark = choice.mode, marks(self.dialect, choice)
         if mode is None:
             if choice.name is not None or choice.allowed:
@@ -118,17 +120,17 @@ class Choices:
         mark = marks(self.dialect, choice)
         own = replace(choice, extras={self.dialect: choice.extras.get(self.dialect, {})})
         if choice.mode == "specific":
-            tag = mark.get("tag") or ("custom" if is_free(choice.name, tools) else "function")
+            tag = mark.get("tag") or type_of(choice.name, tools)
             forms = {self.dialect: {**mark, "tag": tag}}
             return self.table.write(replace(own, name=choice.name or "", forms=forms), ledger)
         wire: Wire = self.table.write(own, ledger)
         inner = wire["allowed_tools"] if self.nested else wire
-        inner["tools"] = [self.tool(name, "custom" if is_free(name, tools) else "function") for name in choice.allowed]
+        inner["tools"] = [self.tool(name, type_of(name, tools)) for name in choice.allowed]
         return wire
 
 
 def choice_alone(wire: Wire, ledger: Ledger) -> Json:
-    """What stands under ``tool_choice`` alone, of all that a choice becomes in a request."""
+    """The value of ``tool_choice`` alone; ``parallel_tool_calls``, which stands beside it, is declared lost."""
     if "parallel_tool_calls" in wire:
         ledger.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
     return wire.get("tool_choice", wire.get("function_call"))
@@ -138,25 +140,25 @@ def choice_alone(wire: Wire, ledger: Ledger) -> Json:
 
 
 def no_error_flag(dialect: str, *changed: str) -> Rule:
-    """Neither has a flag for errors, so the text says it. Decoding never guesses it back.
+    """The rule for results that are errors: there is no flag, so the text begins with "Error: ". Decoding keeps that.
 
-    ``changed`` is what is declared of a text block, if not the whole block.
+    ``changed`` is the path within a text block that is declared as changed; by default it is the whole block.
     """
-    in_words = f"{dialect} has no error flag; the text begins with 'Error: '"
+    in_text = f"{dialect} has no error flag; the text begins with 'Error: '"
 
     def fit(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
         if not block.is_error:
             why = f"{dialect} has no error flag; false means the same as leaving it out"
             ledger.lose_form("dropped", why, "is_error")
             return replace(block, is_error=None)
-        ledger.lose("approximated", in_words, "is_error")
+        ledger.lose("approximated", in_text, "is_error")
         content = list(block.content)
         place = next((i for i, inner in enumerate(content) if isinstance(inner, TextBlock | JsonBlock)), None)
         if place is None:
             return replace(block, is_error=None, content=(*content, TextBlock("Error: ")))
         head: Any = content[place]
         is_text = type(head) is TextBlock
-        ledger.lose("approximated", in_words, "content", place, *(changed if is_text else ()))
+        ledger.lose("approximated", in_text, "content", place, *(changed if is_text else ()))
         text, forms = (head.text, head.forms) if is_text else (dump(head.value).decode(), {})
         content[place] = TextBlock(f"Error: {text}", cache=head.cache, extras=head.extras, forms=forms)
         return replace(block, is_error=None, content=tuple(content))

@@ -32,7 +32,7 @@ class AnthropicMessages(WireDialect):
         decoder=Decoder,
         encoder=Encoder,
         write_messages=lambda messages, target, ledger, provider: write_messages(
-            claude.kindred(messages, NAME, target), target, ledger
+            claude.adopt_siblings(messages, NAME, target), target, ledger
         ),
         write_system=lambda system, target, ledger, provider: write_system(system, ledger, None),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),

@@ -30,8 +30,8 @@ def words(wire: Json) -> tuple[Json, ...]:
     return exact, inner.get("type") if inner is not wire else None, inner.get("code")
 
 
-def write(error: AdapterError, word: str, said: str) -> Wire:
-    body: Wire = {"type": "error", "error": {"message": said, "type": word}}
+def write(error: AdapterError, word: str, message: str) -> Wire:
+    body: Wire = {"type": "error", "error": {"message": message, "type": word}}
     return body if error.request_id is None else {**body, "request_id": error.request_id}
 
 
@@ -112,7 +112,7 @@ REQUIREMENTS = Requirements(
         "no result": "{place}: `tool_use` with the id {got!r}, but no `tool_result` for it in the next message",
     },
     spell=lambda path: dots(path) or "body",
-    refusal=lambda said, wrong: (
-        {"type": "error", "error": {"type": "invalid_request_error", "message": said}}, "invalid_request_error",
+    refusal=lambda message, wrong: (
+        {"type": "error", "error": {"type": "invalid_request_error", "message": message}}, "invalid_request_error",
     ),
 )  # fmt: skip

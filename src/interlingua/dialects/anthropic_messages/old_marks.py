@@ -1,4 +1,4 @@
-"""Marks of Anthropic Messages that were saved before its phrases were rows (``codec.old_marks``)."""
+"""Renews marks of Anthropic Messages that older versions saved (``codec.old_marks``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .rows import BLOCKS, CITATIONS, RESULT_BLOCKS, TOOLS
 
 
 def blank(value: Any, held: Json) -> dict[str, Json]:
-    """A message may have had an empty content."""
+    """What the old mark ``blank`` means: the content of a message, or fields of another value, were empty."""
     if type(value) is Message and is_object(held) and "content" in held:
         return {"content": [held["content"]]}
     row = MARKS.row(value)
@@ -21,7 +21,7 @@ def blank(value: Any, held: Json) -> dict[str, Json]:
 
 
 def content(value: Any, held: Json) -> dict[str, Json]:
-    """An answer may have had no content."""
+    """What the old mark ``content`` means: an answer had no content, or how the content of a message was spelled."""
     return {"spelling": {"content": held}} if type(value) is Response else {"content": held}
 
 

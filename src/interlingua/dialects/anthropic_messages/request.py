@@ -1,9 +1,9 @@
-"""The request of Anthropic Messages: what lies around the turns.
+"""Requests of Anthropic Messages: everything but the turns, which are in ``turns``.
 
-Marks: ``messages`` (there were none: ``absent``, or the list was ``empty``), ``system`` (it was a string), ``tools``
-(``absent``, though the history has calls), ``max_tokens`` (``absent``), ``model`` and ``stream`` (they stood in the
-URL), ``output_format`` (it stood at the top), ``verbatim`` (fields that the protocol would refuse; they came from it),
-``version`` (of the protocol, where the header asked for another).
+Marks: ``messages`` (``absent``, or ``empty``), ``system`` (it was a string), ``tools`` (``absent`` although the history
+has calls), ``max_tokens`` (``absent``), ``model`` and ``stream`` (they stood in the URL), ``output_format`` (it stood
+at the top of the body), ``verbatim`` (fields with values that the protocol would refuse, but that were read from it),
+``version`` (the version of the protocol, if the header named another one than ours).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import Tool, ToolChoice
 from .. import claude
-from .facts import DEFAULT_MAX_TOKENS, EFFORTS, LEAST_BUDGET, NAME, PATH, VERSION
+from .facts import DEFAULT_MAX_TOKENS, EFFORTS, MIN_BUDGET, NAME, PATH, VERSION
 from .rows import CHOICE, PARAMS, THINKING, TOOLS
 from .turns import read_messages, read_system, write_messages, write_system
 
@@ -46,7 +46,7 @@ def read_request(
         marks["messages"] = "absent"
     read_lists(rest, fields, marks)
     read_settings(rest, fields, marks)
-    mark_refused(body, fields, marks)
+    mark_unusual_fields(body, fields, marks)
     return Request(**fields, **kept(NAME, rest, marks))
 
 
@@ -59,7 +59,7 @@ def read_headers(fields: dict[str, Any], marks: Wire, headers: Mapping[str, str]
 
 
 def read_lists(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    """System text and tools; what is empty or of another shape stays residue."""
+    """Read system text and tools; empty lists and other shapes stay residue."""
     if rest.get("system") and isinstance(rest["system"], str | list):
         fields["system"] = read_system(rest.pop("system"), marks)
     if is_array(tools := rest.get("tools")) and tools:
@@ -82,12 +82,12 @@ def read_settings(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
         leave(rest, "output_config", config)
 
 
-def mark_refused(body: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    """Remember what we would not write so."""
+def mark_unusual_fields(body: Wire, fields: dict[str, Any], marks: Wire) -> None:
+    """Mark fields that are missing or have values where we would write something else."""
     verbatim: list[str] = marks.get("verbatim", [])
     if (fields.get("temperature") or 0) > 1:
         verbatim.append("temperature")
-    if _forced_while_thinking(body):
+    if _is_forced_while_thinking(body):
         verbatim.append("tool_choice")
     if "tool_choice" in fields and "tools" not in fields:
         verbatim.append("tool_choice alone")
@@ -111,7 +111,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     write_max_tokens(request, body, target, mark, ledger)
     write_history(request, body, target, mark, ledger)
     write_settings(request, body, mark, ledger)
-    if _forced_while_thinking(body) and "tool_choice" not in mark.get("verbatim", ()):
+    if _is_forced_while_thinking(body) and "tool_choice" not in mark.get("verbatim", ()):
         body["tool_choice"] = loosen_choice(body["tool_choice"], ledger)
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
@@ -130,12 +130,12 @@ def write_max_tokens(request: Request, body: Wire, target: Target | None, mark: 
 
 
 def write_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
-    system, skip = claude.opening(request, NAME, ledger)
-    if system and (said := write_system(system, ledger, mark.get("system"))):
-        body["system"] = said
+    system, skip = claude.leading_system(request, NAME, ledger)
+    if system and (wire := write_system(system, ledger, mark.get("system"))):
+        body["system"] = wire
     if request.messages or mark.get("messages") != "absent":
         body["messages"] = write_messages(
-            claude.kindred(request.messages, NAME, target, request.model), target, ledger, skip
+            claude.adopt_siblings(request.messages, NAME, target, request.model), target, ledger, skip
         )
     if body.get("messages") == [] and system and mark.get("messages") != "empty":
         body["messages"] = [{"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]}]
@@ -195,7 +195,7 @@ def write_format(schema: dict[str, Json], body: Wire, config: Wire, mark: Wire, 
         config["format"] = wire
 
 
-def _forced_while_thinking(body: Wire) -> bool:
+def _is_forced_while_thinking(body: Wire) -> bool:
     thinking, choice = body.get("thinking"), body.get("tool_choice")
     if not (is_dict(thinking) and is_dict(choice)):
         return False
@@ -203,7 +203,7 @@ def _forced_while_thinking(body: Wire) -> bool:
 
 
 def loosen_choice(choice: Wire, ledger: Ledger) -> Wire:
-    """The protocol refuses a forced call beside a thinking budget."""
+    """Replace a forced call with ``auto``: the protocol refuses the former while thinking is enabled."""
     why = f"{NAME} cannot force a call while thinking is enabled; sent as auto"
     ledger.lose("approximated", why, "tool_choice", "mode")
     if "name" in choice:
@@ -214,18 +214,18 @@ def loosen_choice(choice: Wire, ledger: Ledger) -> Wire:
 # ------------------------------------------------------------------------------------------------------------ thinking
 
 
-SHOWING = ("adaptive", "enabled")
+THINKING_ON = ("adaptive", "enabled")
 BOUNDS = "bounds"
 
 
 def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire) -> None:
-    """Take ``thinking`` and the effort, where they are of a shape that we know."""
+    """Read ``thinking`` and the effort; shapes that we do not know stay residue."""
     thinking: Any = THINKING.read(rest["thinking"]) if "thinking" in rest else REFUSED
     if thinking is not REFUSED:
         del rest["thinking"]
         if _in_bounds(thinking, fields.get("max_output_tokens"), Ledger()) != thinking:
-            own = {**marks(NAME, thinking), "verbatim": [BOUNDS]}
-            thinking = replace(thinking, forms={NAME: own})
+            mark = {**marks(NAME, thinking), "verbatim": [BOUNDS]}
+            thinking = replace(thinking, forms={NAME: mark})
         fields["thinking"] = thinking
     if isinstance(config.get("effort"), str) and config["effort"] in EFFORTS:
         fields["thinking"] = replace(fields.get("thinking", Thinking()), effort=config.pop("effort"))
@@ -258,20 +258,20 @@ def _write_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
 
 
 def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Thinking:
-    """A budget has a least size, lies below the limit and goes with ``enabled`` only; what is off shows nothing."""
+    """The thinking as the protocol accepts it: a budget only if enabled and within its bounds, a display only if on."""
     mode, budget, display = thinking.mode, thinking.budget, thinking.display
     if mode is None and (budget is not None or display is not None):
         mode = "enabled" if budget is not None else "adaptive"
         ledger.lose_form("added", f"thinking in {NAME} needs a mode; one was added", "mode")
-    if mode == "enabled" and (budget is None or (limit is not None and limit <= LEAST_BUDGET)):
+    if mode == "enabled" and (budget is None or (limit is not None and limit <= MIN_BUDGET)):
         mode = "adaptive"
         ledger.lose("approximated", f"{NAME} enables thinking with a budget only; sent as adaptive", "mode")
     if budget is not None and mode != "enabled":
         budget = None
         ledger.lose("dropped", f"{NAME} takes a budget only with enabled thinking", "budget")
     if budget is not None:
-        budget = _fitted(budget, limit, ledger)
-    if display is not None and mode not in SHOWING:
+        budget = _fit_budget(budget, limit, ledger)
+    if display is not None and mode not in THINKING_ON:
         display = None
         ledger.lose_form("dropped", "thinking is disabled, so there is none to show", "display")
     if (mode, budget, display) == (thinking.mode, thinking.budget, thinking.display):
@@ -279,9 +279,9 @@ def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Thinkin
     return replace(thinking, mode=mode, budget=budget, display=display)
 
 
-def _fitted(budget: int, limit: int | None, ledger: Ledger) -> int:
+def _fit_budget(budget: int, limit: int | None, ledger: Ledger) -> int:
     most = budget if limit is None else limit - 1
-    fitted = max(LEAST_BUDGET, min(budget, most))
+    fitted = max(MIN_BUDGET, min(budget, most))
     if fitted != budget:
-        ledger.lose("approximated", f"{NAME} takes budgets from {LEAST_BUDGET} to below `max_tokens`", "budget")
+        ledger.lose("approximated", f"{NAME} takes budgets from {MIN_BUDGET} to below `max_tokens`", "budget")
     return fitted

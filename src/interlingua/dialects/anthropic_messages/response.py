@@ -1,6 +1,6 @@
-"""Answers of Anthropic Messages, and the writing of streams: named events, one block open at a time.
+"""Reads and writes answers of Anthropic Messages, and writes streams: named events, one block open at a time.
 
-Reading streams is in ``stream``. Marks are those of ``codec.rows.endings``.
+``stream`` reads streams. The marks of an answer are explained in ``codec.rows.endings``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_response(
 
 class Encoder(claude.BlockEncoder):
     answers, citations = ANSWERS, CITATIONS
-    spelled = {
+    delta_writers = {
         TextDelta: lambda text: {"type": "text_delta", "text": text},
         ThinkingDelta: lambda text: {"type": "thinking_delta", "thinking": text},
         ToolUseInputDelta: lambda text: {"type": "input_json_delta", "partial_json": text},
@@ -64,20 +64,20 @@ class Encoder(claude.BlockEncoder):
 
     def __init__(self, request: Request | None = None) -> None:
         super().__init__()
-        self.opening: MessageStart | None = None  # waits for the next event, which may count its tokens
+        self.pending_start: MessageStart | None = None  # held until the next event, which may bring usage
 
     def write_event(self, event: Event) -> bytes:
-        if self.opening is None:
+        if self.pending_start is None:
             return super().write_event(event)
         usage = event.usage if isinstance(event, UsageUpdate) else None
         return self.open_message(usage) + super().write_event(event)
 
     def start(self, event: MessageStart) -> bytes:
-        self.opening = event
+        self.pending_start = event
         return b""
 
     def open_message(self, usage: TokenUsage | None) -> bytes:
-        event, self.opening = self.opening, None
+        event, self.pending_start = self.pending_start, None
         if event is None:
             return b""
         message: Wire = {"id": event.message_id or "", "type": "message", "role": "assistant"}
@@ -91,64 +91,63 @@ class Encoder(claude.BlockEncoder):
         block = event.block
         self.silent, self.cited = True, 0
         if isinstance(block, OpaqueBlock):
-            self.can_write = False  # known only when it is complete
+            self.can_write = False  # its content is known only when it is complete
             return b""
         if isinstance(block, TextBlock):
             self.cited = len(block.citations)
         elif isinstance(block, ThinkingBlock) and block.signature is not None:
-            block = replace(block, signature=None)  # said at the end: it proves the whole thought
-        quiet = Ledger()  # what a finished block cannot say is declared once, at its end
-        wire: Wire | None = ANSWER_BLOCKS.write(block, quiet)
+            block = replace(block, signature=None)  # sent at the end, because it signs the whole block
+        wire: Wire | None = ANSWER_BLOCKS.write(block, Ledger())  # losses are declared once, when the block ends
         self.can_write = wire is not None
         if wire is None:
             return b""
-        self.written += 1
+        self.index += 1
         if isinstance(block, ToolUseBlock | ServerToolUseBlock):
             wire = {**wire, "input": {}}
-        return _event({"type": "content_block_start", "index": self.written, "content_block": wire})
+        return _event({"type": "content_block_start", "index": self.index, "content_block": wire})
 
-    def piece(self, delta: Wire) -> bytes:
+    def write_piece(self, delta: Wire) -> bytes:
         self.silent = False
-        return _event({"type": "content_block_delta", "index": self.written, "delta": delta})
+        return _event({"type": "content_block_delta", "index": self.index, "delta": delta})
 
     def finish(self, block: Block) -> bytes:
         if isinstance(block, OpaqueBlock):
-            return self.whole(block)
+            return self.write_opaque(block)
         if not self.can_write:
             self.declare(block)
             return b""
-        return self.last_words(block) + self.stop_block()
+        return self.write_last_deltas(block) + self.stop_block()
 
-    def last_words(self, block: Block) -> bytes:
-        """What is known only now: the signature, a whole input, and what could not be said."""
+    def write_last_deltas(self, block: Block) -> bytes:
+        """The deltas that need the finished block: its signature, further citations, an input that had no deltas."""
         wire, malformed = self.write_whole(block)
         match block:
             case ThinkingBlock() if block.signature:
-                return self.piece({"type": "signature_delta", "signature": block.signature})
+                return self.write_piece({"type": "signature_delta", "signature": block.signature})
             case TextBlock():
-                return b"".join(map(self.cite, block.citations[self.cited :]))
+                return b"".join(map(self.write_citation, block.citations[self.cited :]))
             case ServerToolUseBlock() | ToolUseBlock() if self.silent:
                 arguments = malformed or write_arguments(wire["input"], None)
-                return self.piece({"type": "input_json_delta", "partial_json": arguments})
+                return self.write_piece({"type": "input_json_delta", "partial_json": arguments})
             case _:
                 return b""
 
-    def spelled_citation(self, wire: Wire) -> Wire:
+    def citation_delta(self, wire: Wire) -> Wire:
         return {"type": "citations_delta", "citation": wire}
 
-    def whole(self, block: OpaqueBlock) -> bytes:
-        """A block that only this protocol knows: it stands complete in its start."""
+    def write_opaque(self, block: OpaqueBlock) -> bytes:
+        """A block that only this protocol has: its start event holds all of it."""
         wire = ANSWER_BLOCKS.write(block, self.ledger)
         if wire is None:
             return b""
-        self.written, self.can_write = self.written + 1, True
-        return _event({"type": "content_block_start", "index": self.written, "content_block": wire}) + self.stop_block()
+        self.index, self.can_write = self.index + 1, True
+        return _event({"type": "content_block_start", "index": self.index, "content_block": wire}) + self.stop_block()
 
     def declare(self, block: Block) -> None:
         ANSWER_BLOCKS.write(block, self.ledger)
 
     def stop_block(self) -> bytes:
-        return _event({"type": "content_block_stop", "index": self.written}) if self.can_write else b""
+        return _event({"type": "content_block_stop", "index": self.index}) if self.can_write else b""
 
     def complete(self, event: MessageComplete) -> bytes:
         response, mark = event.response, marks(NAME, event.response)
@@ -173,9 +172,9 @@ class Encoder(claude.BlockEncoder):
 
 
 HEADS = {"content_block_delta": b"event: content_block_delta\ndata: "}
-"""The first bytes of events that are many."""
+"""The first bytes of frequent events, made only once."""
 
 
 def _event(wire: Wire) -> bytes:
-    head = HEADS.get(wire["type"])  # JSON has no line ends, and no name has
+    head = HEADS.get(wire["type"])  # neither JSON nor the name has line ends to escape
     return encode_sse(dump(wire), wire["type"]) if head is None else b"%b%b\n\n" % (head, dump(wire))

@@ -1,6 +1,6 @@
 """The phrases of Anthropic Messages: our field, their key. ``codec.rows`` says what a row means.
 
-How turns and requests are put together is in ``turns`` and ``request``.
+``turns`` and ``request`` put turns and requests together.
 """
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ BAD_ID = f"{NAME} takes ids of letters, digits, _ and -; one was derived"
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
-def _is_picture(block: ImageBlock) -> bool:
+def _is_accepted_image(block: ImageBlock) -> bool:
     source = block.source
     return source.media_type in IMAGE_TYPES if type(source) is Base64Source else type(source) is not TextSource
 
 
-def _is_document(block: DocumentBlock) -> bool:
+def _is_accepted_document(block: DocumentBlock) -> bool:
     return type(block.source) is not Base64Source or block.source.media_type == PDF
 
 
@@ -124,8 +124,8 @@ STORED_HERE  = rule(among("dialect", (None, NAME)),
                     drop(f"the file is stored with {{0.dialect}}, which {NAME} cannot read", "state"))
 PLAIN_TEXT   = rule(among("media_type", (PLAIN,)),
                     change("media_type", PLAIN, "approximated", f"{NAME} takes {PLAIN} only", "form"))
-PICTURE      = rule(when("source", _is_picture), drop(f"{NAME} takes images of {', '.join(IMAGE_TYPES)} only"))
-DOCUMENT     = rule(when("source", _is_document),
+PICTURE      = rule(when("source", _is_accepted_image), drop(f"{NAME} takes images of {', '.join(IMAGE_TYPES)} only"))
+DOCUMENT     = rule(when("source", _is_accepted_document),
                     drop(f"{NAME} takes documents as data only if they are PDF, not {{0.source.media_type}}"))
 TITLED       = stands_in("filename", "title", f"documents of {NAME} have a title; the file name was taken")
 PROVED       = rule(when("extras", lambda citation: "encrypted_index" in citation.extras.get(NAME, ())),
@@ -140,34 +140,34 @@ HAS_MODE     = rule(present("mode"),
                     change("mode", "auto", "added", f"a tool choice of {NAME} needs a mode; auto was added", "form"))
 NOT_PARALLEL = rule(when("parallel", lambda choice: choice.mode != "none" or choice.parallel is None),
                     leave_out("parallel", "no tool may be called, also not in parallel", "form"))
-TEMPERATE    = rule(at_most("temperature", 1),
+TEMPERATURE  = rule(at_most("temperature", 1),
                     change("temperature", 1, "approximated", f"{NAME} takes a temperature of at most 1"))
 # fmt: on
 
 
-def whole(kind: str, needed: list[str]) -> Rule:
-    """A citation that says all that the protocol wants of its kind."""
+def has_fields(kind: str, needed: list[str]) -> Rule:
+    """The rule for citations of a kind: all of these fields must be set."""
 
-    def is_whole(citation: Citation) -> bool:
+    def holds(citation: Citation) -> bool:
         return None not in [getattr(citation, field) for field in needed]
 
-    return rule(when("fields", is_whole), drop(f"a {kind} citation of {NAME} needs its {', '.join(needed)}"))
+    return rule(when("fields", holds), drop(f"a {kind} citation of {NAME} needs its {', '.join(needed)}"))
 
 
 # ----------------------------------------------------------------------------------------------------------- citations
 
 
-def place(tag: str, kind: str, *more: Rule, **keys: str) -> Row:
-    """A kind of citation. All of its fields are needed but the title, which is null where there is none."""
+def citation_row(tag: str, kind: str, *more: Rule, **keys: str) -> Row:
+    """The row of a kind of citation. All of its fields are required except the title, which may be null."""
     specs: dict[str, Any] = {field: (null(key) if field == "title" else may(key)) for field, key in keys.items()}
     for field in ("url", "title", "text", "index", "start", "end"):
         specs.setdefault(field, lost(f"a {kind} citation of {NAME} has no {field}"))
-    needed = whole(kind, [field for field in keys if field != "title"])
+    needed = has_fields(kind, [field for field in keys if field != "title"])
     return Row(Citation, tag, needed, *more, fixed={"kind": kind}, **specs)
 
 
 def read_unknown_citation(wire: Json) -> Any:
-    """A citation of a type that we do not know: its type is its kind, and the rest is residue."""
+    """Read a citation of an unknown type: the type becomes its kind, the rest is residue."""
     if not is_object(wire) or type(wire.get("type")) is not str:
         return REFUSED
     rest = {key: value for key, value in wire.items() if key != "type"}
@@ -177,38 +177,38 @@ def read_unknown_citation(wire: Json) -> Any:
 # fmt: off
 CITED = {"index": "document_index", "title": "document_title", "text": "cited_text"}
 CITATIONS = Table(NAME, "type",
-    place("char_location",              "char",  start="start_char_index", end="end_char_index", **CITED),
-    place("page_location",              "page",  start="start_page_number", end="end_page_number", **CITED),
-    place("content_block_location",     "block", start="start_block_index", end="end_block_index", **CITED),
-    place("search_result_location",     "search_result", index="search_result_index", url="source", title="title",
-          text="cited_text", start="start_block_index", end="end_block_index"),
-    place("web_search_result_location", "url", PROVED, url="url", title="title", text="cited_text"),
+    citation_row("char_location",              "char",  start="start_char_index", end="end_char_index", **CITED),
+    citation_row("page_location",              "page",  start="start_page_number", end="end_page_number", **CITED),
+    citation_row("content_block_location",     "block", start="start_block_index", end="end_block_index", **CITED),
+    citation_row("search_result_location",     "search_result", index="search_result_index", url="source",
+                 title="title", text="cited_text", start="start_block_index", end="end_block_index"),
+    citation_row("web_search_result_location", "url", PROVED, url="url", title="title", text="cited_text"),
     Row(Citation, None, OUR_CITATION, kind=must("type"), elsewhere="url title text index start end"),
     unknown=read_unknown_citation,
 )
 CACHE = Table(NAME, "type", Row(CacheMark, "ephemeral", ttl=may("ttl", CACHE_TIMES)))
-MEDIA = (
+SOURCES = (
     Row(Base64Source, "base64", media_type="media_type", data="data"),
     Row(UrlSource,    "url",    url="url", media_type=NO_URL_TYPE),
     Row(FileSource,   "file",   STORED_HERE, file_id="file_id", media_type=NO_FILE_TYPE, gives={"dialect": NAME}),
 )
-PICTURES = Table(NAME, "type", *MEDIA)
-PAPERS = Table(NAME, "type", *MEDIA,
+IMAGE_SOURCES = Table(NAME, "type", *SOURCES)
+DOCUMENT_SOURCES = Table(NAME, "type", *SOURCES,
     Row(TextSource,   "text",   PLAIN_TEXT, media_type=must("media_type"), text="data"),
 )
-SHOWN = (  # what users and tools can show to the model
+CONTENT_ROWS = (  # the blocks that users and tools can send to the model
     Row(TextBlock,     "text",     FILLED, text="text", citations=may("citations", Each(CITATIONS))),
-    Row(ImageBlock,    "image",    PICTURE, source=must("source", One(PICTURES)),
+    Row(ImageBlock,    "image",    PICTURE, source=must("source", One(IMAGE_SOURCES)),
         detail=lost(f"{NAME} has no `detail` of images")),
-    Row(DocumentBlock, "document", DOCUMENT, TITLED, source=must("source", One(PAPERS)), title=may("title"),
+    Row(DocumentBlock, "document", DOCUMENT, TITLED, source=must("source", One(DOCUMENT_SOURCES)), title=may("title"),
         context=may("context"), filename=lost(f"{NAME} has no file names of documents")),
     instead(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
     instead(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
 )
 EVERY_BLOCK: dict[str, Any] = {"cache": may("cache_control", One(CACHE)), "signature": NO_SIGNATURE}
-RESULT_BLOCKS = Table(NAME, "type", *SHOWN, carrier=OpaqueBlock, **EVERY_BLOCK)
+RESULT_BLOCKS = Table(NAME, "type", *CONTENT_ROWS, carrier=OpaqueBlock, **EVERY_BLOCK)
 HOSTED: dict[str, Any] = {"id": "id", "name": "name", "input": must("input", OBJECT)}
-BLOCKS = Table(NAME, "type", *SHOWN,
+BLOCKS = Table(NAME, "type", *CONTENT_ROWS,
     Row(ThinkingBlock,         "thinking",          SIGNED, UNCACHED, text=must("thinking"),
         signature=fill("signature", "")),
     Row(RedactedThinkingBlock, "redacted_thinking", UNCACHED, data="data"),
@@ -241,7 +241,7 @@ THINKING = Table(NAME, None,
         elsewhere="effort"),
 )
 PARAMS = Frame(NAME,
-    Row(Request, None, TEMPERATE,
+    Row(Request, None, TEMPERATURE,
         model=may("model", TEXT),
         max_output_tokens=may("max_tokens", INT),
         temperature=may("temperature", NUMBER),

@@ -26,21 +26,21 @@ from .rows import ANSWER_BLOCKS as BLOCKS, ANSWERS, CITATIONS
 __all__ = ["Decoder"]
 
 USUAL: dict[type, tuple[str, str, Any]] = {
-    # block         its delta            field           the event it becomes
+    # block         its frequent delta   its field       the event it becomes
     TextBlock: ("text_delta", "text", TextDelta),
     ThinkingBlock: ("thinking_delta", "thinking", ThinkingDelta),
     ToolUseBlock: ("input_json_delta", "partial_json", ToolUseInputDelta),
 }
-SAYING = {delta: field for delta, field, _ in USUAL.values()} | {"signature_delta": "signature"}
+DELTA_FIELDS = {delta: field for delta, field, _ in USUAL.values()} | {"signature_delta": "signature"}
 NO_TEXT: Wire = {"type": "text", "text": ""}
 EMPTY: dict[Json, tuple[str, Json]] = {
-    # what a start may leave out or say as null or "": its deltas say it
+    # type: what its start may leave out, or have as null or "", because deltas bring it
     "text": ("text", ""),
     "thinking": ("thinking", ""),
     "tool_use": ("input", {}),
     "server_tool_use": ("input", {}),
 }
-KNOWN = ("type", "delta", "usage")
+MESSAGE_DELTA_KEYS = ("type", "delta", "usage")
 
 
 class Decoder(claude.BlockDecoder):
@@ -48,8 +48,8 @@ class Decoder(claude.BlockDecoder):
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
         super().__init__(SseDecoder(), request, provider)
-        self.usual: dict[Json, tuple[str, str, Any, int, list[str]]] = {}  # what nearly all deltas of a block are
-        self.restarted = False  # another message_start came, and nothing yet that tells what it means
+        self.usual: dict[Json, tuple[str, str, Any, int, list[str]]] = {}  # by wire index: a block's frequent delta
+        self.restarted = False  # a second message_start came; what follows tells its meaning
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
@@ -114,49 +114,49 @@ class Decoder(claude.BlockDecoder):
             self.usual[place] = (*usual, growing.index, growing.parts)
 
     def begin_anew(self, out: list[Event]) -> None:
-        """The answer began again from its first block: what had come of it is never finished.
+        """Begin the answer again from its first block; the blocks received so far stay unfinished.
 
-        A second ``message_start`` alone does not say so: some gateways send it twice, and the open block goes on.
+        A second ``message_start`` alone does not mean that: some gateways send it twice while a block goes on.
         """
         self.restarted = False
         if self.stopped and self.envelope.get("stop_reason") == "tool_use":
-            self.release(out)  # one answer was over, and another one follows
+            self.release(out)  # the first answer was complete, and another one follows
         self.release_cut(out)
         self.close_blocks(out, cut=True)
         self.growing.clear()
         self.usual.clear()
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
-        """A delta that is not what nearly all of its block's are. One that says something must have a block for it."""
+        """Read a delta that ``read`` has not handled itself. A delta with text must belong to an open block."""
         delta = wire["delta"]
         handler = DELTAS.get(delta["type"])
         growing = self.growing.get(wire["index"])
         if handler is not None and growing is not None and growing.index in self.fold.open_indexes:
             handler(self, growing, delta, out)
-        elif isinstance(said := delta.get(SAYING.get(delta["type"])), str) and said:
+        elif isinstance(text := delta.get(DELTA_FIELDS.get(delta["type"])), str) and text:
             problem = f"a {delta['type']} for block {wire['index']}, and no block of that kind is open there"
             self.fail(ParseError(f"the stream has {problem}"), out)
         else:
             self.unknown(wire, out)
 
-    def input_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
-        """The input of a tool that the provider runs itself; the caller's own calls were told already."""
-        said = delta["partial_json"]
-        if isinstance(said, str) and not isinstance(self.fold.blocks[growing.index], TextBlock | ThinkingBlock):
-            growing.pieces.append(said)
+    def input_delta(self, growing: claude.GrowingBlock, delta: Wire, out: list[Event]) -> None:
+        """Keep the input of a tool that the provider runs itself; ``read`` handles the input of the caller's tools."""
+        text = delta["partial_json"]
+        if isinstance(text, str) and not isinstance(self.fold.blocks[growing.index], TextBlock | ThinkingBlock):
+            growing.pieces.append(text)
 
-    def signature_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
-        said = delta["signature"]
-        if isinstance(said, str) and isinstance(self.fold.blocks[growing.index], ThinkingBlock):
-            growing.pieces.append(said)
+    def signature_delta(self, growing: claude.GrowingBlock, delta: Wire, out: list[Event]) -> None:
+        signature = delta["signature"]
+        if isinstance(signature, str) and isinstance(self.fold.blocks[growing.index], ThinkingBlock):
+            growing.pieces.append(signature)
 
-    def citations_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
+    def citations_delta(self, growing: claude.GrowingBlock, delta: Wire, out: list[Event]) -> None:
         citation = CITATIONS.read(delta["citation"])
         if type(self.fold.blocks[growing.index]) is TextBlock:
             growing.pieces.append(delta["citation"])
             out.append(CitationDelta(growing.index, citation))
 
-    def compaction_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
+    def compaction_delta(self, growing: claude.GrowingBlock, delta: Wire, out: list[Event]) -> None:
         growing.wire = {**growing.wire, **{key: value for key, value in delta.items() if key != "type"}}
 
     def block_stop(self, wire: Wire, out: list[Event]) -> None:
@@ -167,36 +167,36 @@ class Decoder(claude.BlockDecoder):
             self.end_block(growing.index, self.finished_block(growing.index), out)
 
     def finished_block(self, index: int) -> Block:
-        growing, start, said = self.places[index], self.fold.blocks[index], self.fold.joined(index)
+        growing, start, text = self.places[index], self.fold.blocks[index], self.fold.joined(index)
         pieces = growing.pieces
         if growing.wire == NO_TEXT and not pieces:
-            return TextBlock(said)
+            return TextBlock(text)
         wire = dict(growing.wire)
         if isinstance(start, TextBlock):
-            wire["text"] = start.text + said
+            wire["text"] = start.text + text
             if pieces:
                 wire["citations"] = [*(wire.get("citations") or ()), *pieces]
         elif isinstance(start, ThinkingBlock):
-            wire["thinking"] = start.text + said
+            wire["thinking"] = start.text + text
             if pieces:
                 wire["signature"] = "".join(pieces)
         elif isinstance(start, ToolUseBlock):
-            return self.finished_call(said, wire["input"], lambda value: {**wire, "input": value})
+            return self.finished_call(text, wire["input"], lambda value: {**wire, "input": value})
         elif pieces and (value := parse_object("".join(pieces))) is not None:
             wire["input"] = value
         block: Block = BLOCKS.read(wire)
-        return OpaqueBlock(NAME, wire) if type(block) is ToolUseBlock else block  # it did not begin as a call
+        return OpaqueBlock(NAME, wire) if type(block) is ToolUseBlock else block  # a call must begin as one
 
     def message_delta(self, wire: Wire, out: list[Event]) -> None:
         envelope = self.envelope
         before: Wire = envelope.get("usage") or {}
         now: Wire = wire.get("usage") or {}
         for key, value in wire.items():
-            if key not in KNOWN:
+            if key not in MESSAGE_DELTA_KEYS:
                 envelope[key] = value
         delta: Wire = wire.get("delta") or {}
         for key, value in delta.items():
-            if value is not None or envelope.get(key) is None:  # a later delta may leave the reason out
+            if value is not None or envelope.get(key) is None:  # a later delta may have null for the reason
                 envelope[key] = value
         self.stopped = self.stopped or delta.get("stop_reason") is not None
         envelope["usage"] = {**before, **now}
@@ -204,7 +204,7 @@ class Decoder(claude.BlockDecoder):
         self.usage(out)
 
     def terminal(self) -> bool:
-        """A stop reason is the last word too, once no block is open: some servers send no ``message_stop``."""
+        """Whether the answer is complete if the bytes end here: some servers send no ``message_stop``."""
         return self.stopped and not self.fold.open_indexes
 
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
@@ -216,7 +216,7 @@ class Decoder(claude.BlockDecoder):
         self.fail(ERRORS.decode(None, None, wire, self.provider), out)
 
     def ping(self, wire: Wire, out: list[Event]) -> None:
-        """Kept alive; nothing to say."""
+        """Ignore an event that only keeps the connection alive."""
 
 
 EVENTS: dict[Json, Any] = {

@@ -1,8 +1,8 @@
 """Turns and system text. Tool results travel in user turns; a turn that mixes them with other blocks is split here.
 
-Marks on a message: ``content`` (it was a string, or there was none), ``joined`` (it shared a wire turn with the message
-before), ``apart`` (it did not, though we would write it so), ``first`` (it opened the conversation though it is not the
-user's), ``role`` (a role that the protocol does not have, or none).
+Marks on a message: ``content`` (it was a string, or absent), ``joined`` (it shared a wire turn with the message before
+it), ``apart`` (it did not, although we would join them), ``first`` (it opened the conversation although it is not the
+user's), ``role`` (a role that the protocol does not have, or no role).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .. import claude
 from .facts import IDS, NAME
 from .rows import BLOCKS
 
-USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # attribute access on an Enum costs 40 ns
+USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # aliases: attribute access on an Enum costs 40 ns
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
 BLANK: Wire = {"type": "text", "text": PLACEHOLDER}
 read_block = BLOCKS.read
-write_anyones = BLOCKS.only(TextBlock, ToolUseBlock, ToolResultBlock).write_each_usual  # no matter who issued them
+write_portable = BLOCKS.only(TextBlock, ToolUseBlock, ToolResultBlock).write_each_usual  # no block needs its issuer
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -72,7 +72,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
 
 
 def _read_content(rest: Wire, marks: Wire) -> list[Block]:
-    """The blocks of a turn. Content of no shape that we know stays residue."""
+    """The blocks of a turn. Content of an unknown shape stays residue."""
     if type(text := rest.get("content")) is str and text:
         marks["content"] = "string"
         del rest["content"]
@@ -113,8 +113,8 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
     for index, message in numbered:
         if index < skip:
             continue
-        turns_over = before.role != message.role if before is not None else message.role is USER
-        if turns_over and (usual := write_usual_turn(message)) is not None:
+        role_changes = before.role != message.role if before is not None else message.role is USER
+        if role_changes and (usual := write_usual_turn(message)) is not None:
             turns.append(usual)
             before = message
             continue
@@ -122,7 +122,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
         if not turns and message.role not in (USER, TOOL) and "first" not in marks(NAME, message):
             ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
             turns.append({"role": "user", "content": [BLANK.copy()]})
-        if turns and _same_turn(message, before):
+        if turns and _shares_turn(message, before):
             _join(turns[-1], write_content(message, target, ledger))
         else:
             turns.append(write_turn(message, target, ledger))
@@ -136,15 +136,15 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
 
 
 def write_usual_turn(message: Message) -> Wire | None:
-    """A turn of texts, calls and results with nothing to remember about it, whoever wrote it; None for others."""
+    """The wire turn of texts, calls and results without marks or residue; None for any other message."""
     if message.extras or message.forms or not message.content:
         return None
-    content = write_anyones(message.content)
+    content = write_portable(message.content)
     return None if content is None else {"role": ROLE_WORDS[message.role], "content": content}
 
 
 def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> None:
-    """A last turn of the assistant's is continued by the model, and may not end in whitespace."""
+    """Strip the end of a last assistant turn, which the model continues: the protocol accepts no whitespace there."""
     content: Json = turn.get("content")
     last: Json = content[-1] if is_array(content) and content else None
     if (message.origin is not None and message.origin.dialect == NAME) or not is_object(last):
@@ -155,8 +155,8 @@ def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> No
         ledger.lose("approximated", f"{NAME} accepts no whitespace at the end of the last assistant message", "text")
 
 
-def _same_turn(message: Message, before: Message | None) -> bool:
-    """Results of one assistant turn belong in one wire turn; others only where they came so."""
+def _shares_turn(message: Message, before: Message | None) -> bool:
+    """Whether a message belongs in the wire turn before it: results after results, others only if read so."""
     mark = marks(NAME, message)
     if before is None or before.role not in (USER, TOOL):
         return False
@@ -185,10 +185,10 @@ def write_turn(message: Message, target: Target | None, ledger: Ledger) -> Wire:
 def write_content(message: Message, target: Target | None, ledger: Ledger) -> list[Json]:
     where = ledger.where
     written: list[Json] = []
-    foreign = message.role == ASSISTANT and (message.origin is None or message.origin.dialect != NAME)
+    written_elsewhere = message.role == ASSISTANT and (message.origin is None or message.origin.dialect != NAME)
     for index, block in blocks_to_send(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
-        if foreign and isinstance(block, ImageBlock | DocumentBlock):
+        if written_elsewhere and isinstance(block, ImageBlock | DocumentBlock):
             ledger.lose("dropped", f"{NAME} takes images and documents in user messages only")
             continue
         wire = BLOCKS.write(block, ledger)
@@ -199,7 +199,7 @@ def write_content(message: Message, target: Target | None, ledger: Ledger) -> li
 
 
 def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger, form: str | None) -> Json:
-    """A list of text blocks; a string where it was one and still can be."""
+    """A list of text blocks; a string if it was read as one and is still a single plain text."""
     first = blocks[0][1] if len(blocks) == 1 else None
     if form == "string" and is_plain_text(first):
         return first.text

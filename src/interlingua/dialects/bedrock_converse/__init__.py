@@ -30,7 +30,7 @@ class BedrockConverse(WireDialect):
         decoder=Decoder,
         encoder=lambda request: Encoder(),
         write_messages=lambda messages, target, ledger, provider: write_messages(
-            claude.kindred(messages, NAME, target), target, ledger
+            claude.adopt_siblings(messages, NAME, target), target, ledger
         ),
         write_system=lambda system, target, ledger, provider: write_system(system, ledger),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),

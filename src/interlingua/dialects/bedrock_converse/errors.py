@@ -1,9 +1,9 @@
 """Errors, read left to right to decode and right to left to encode, and what a request must have.
 
-The word is in the header ``x-amzn-errortype``, the body is ``{message}``. In a stream an exception frame has it as
-``:exception-type``, in camel case; what the stream's model does not name goes as an error frame.
+The word is in the header ``x-amzn-errortype``, the body is ``{message}``. In a stream, an exception frame has
+the word as ``:exception-type``, in camel case; errors that have no exception frame are sent as error frames.
 
-Residue of an error: ``body`` and ``errortype`` as they were.
+Residue of an error: ``body`` and ``errortype`` as they were read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...types.loss import WireError
 from ...types.words import ErrorClass
 from .facts import NAME
 
-# What the message must speak of, since no word does.
+# Classes of errors that have no word of their own: the message must contain one of these sentences.
 PHRASES = {
     ErrorClass.context_overflow: "Input is too long for requested model.",
     ErrorClass.tool_error: "No tool call found.",
@@ -45,13 +45,13 @@ class BedrockErrors(WireErrors):
         self, status: int | None, headers: Headers | None, body: bytes | str | Json, provider: str | None
     ) -> AdapterError:
         wire = parse_body(body)
-        told = first_header(headers, "x-amzn-errortype")
+        header = first_header(headers, "x-amzn-errortype")
         rest: Wire = dict(wire) if is_object(wire) else {"text": wire}
-        word = _word(told) or _word(rest.get("__type")) or _word(rest.get("code"))
+        word = _word(header) or _word(rest.get("__type")) or _word(rest.get("code"))
         message = next((rest.pop(key) for key in ("message", "Message") if isinstance(rest.get(key), str)), None)
         residue: Wire = {"body": rest}
-        if told is not None:
-            residue["errortype"] = told
+        if header is not None:
+            residue["errortype"] = header
         if is_object(wire) and "message" not in wire and "Message" in wire:
             residue["key"] = "Message"
         if message is None:
@@ -79,7 +79,7 @@ class BedrockErrors(WireErrors):
         return self.answer(error, came, {"x-amzn-errortype": kind, "x-amzn-requestid": error.request_id})
 
     def message(self, error: AdapterError) -> str:
-        """The message; where it alone can tell the class, and does not, a phrase that does stands before it."""
+        """The message, behind a phrase of ``PHRASES`` if it must tell the class of the error and does not."""
         message = error.provider_message or error.message
         phrase, row = PHRASES.get(error.error_class), self.row_for(error)
         if phrase is None or self.classify(row.status, (row.word,), message)[0].default_class is error.error_class:
@@ -111,19 +111,19 @@ ERRORS = BedrockErrors(
 )  # fmt: skip
 
 
-def _word(told: Json) -> str | None:
+def _word(name: Json) -> str | None:
     """The exception's name, without the namespaces that may stand before and behind it."""
-    return told.partition(":")[0].rpartition("#")[2] if isinstance(told, str) and told else None
+    return name.partition(":")[0].rpartition("#")[2] if isinstance(name, str) and name else None
 
 
 def decode_frame_error(frame: Frame, provider: str | None) -> AdapterError:
-    """An exception frame, or an error frame, whose word and message are headers."""
+    """Read an exception frame, or an error frame, which has its word and its message in headers."""
     headers = frame.headers
     if ":exception-type" in headers:
         word = str(headers[":exception-type"])
         return ERRORS.decode(None, {"x-amzn-errortype": word[:1].upper() + word[1:]}, frame.payload, provider)
-    told = {"message": str(headers.get(":error-message", ""))}
-    return ERRORS.decode(None, {"x-amzn-errortype": str(headers.get(":error-code", ""))}, told, provider)
+    body = {"message": str(headers.get(":error-message", ""))}
+    return ERRORS.decode(None, {"x-amzn-errortype": str(headers.get(":error-code", ""))}, body, provider)
 
 
 def encode_frame_error(error: AdapterError) -> bytes:
@@ -142,8 +142,8 @@ def encode_frame_error(error: AdapterError) -> bytes:
 BLOCK, CONFIG = "messages.*.content.*", "inferenceConfig"
 
 
-def empty(body: Wire) -> Iterator[Complaint]:
-    """A stored prompt may have the messages."""
+def require_messages(body: Wire) -> Iterator[Complaint]:
+    """Require messages, unless a stored prompt has them."""
     if not body.get("messages") and not body.get("promptVariables"):
         yield Complaint(("messages",), "missing", OBJECTS)
 
@@ -177,12 +177,12 @@ REQUIREMENTS = Requirements(
     Check("toolConfig.tools.*.toolSpec.name", (TEXT,), needed=True),
     Check("toolConfig.toolChoice",          (OBJECT,)),
     Check("additionalModelRequestFields",   (OBJECT,)),
-    more=empty,
+    more=require_messages,
     pairs=Pairs(
         "messages", calls=("*.content.*.toolUse.toolUseId",), results=("*.content.*.toolResult.toolUseId",),
         hosted="type",
     ),
-    sentences={fault: f"The value at {{place}} is not valid: {said}" for fault, said in {
+    sentences={fault: f"The value at {{place}} is not valid: {problem}" for fault, problem in {
         "missing": "required, and expected to be {expected}",
         "type": "expected {expected}, got {got}",
         "value": "expected one of {expected}, got {got}",
@@ -190,5 +190,5 @@ REQUIREMENTS = Requirements(
         "no result": "toolUse with the toolUseId {got!r}, but no toolResult for it in the next turn",
     }.items()},
     spell=lambda path: dots(path) or "the body",
-    refusal=lambda said, wrong: ({"body": {}, "errortype": "ValidationException"}, "ValidationException"),
+    refusal=lambda message, wrong: ({"body": {}, "errortype": "ValidationException"}, "ValidationException"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Facts of Bedrock Converse that are no phrases: its name, limits, and the names and formats that the service takes."""
+"""Facts of Bedrock Converse that no row states: its name, limits, and the names and formats that the service takes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OTHER_TYPES = {  # other names of the same media types
     "video/x-m4v": "mp4", "text/x-markdown": "md",
 }
 EXTENSIONS = {"jpg": "jpeg", "3gp": "three_gp", "htm": "html"}
-"""Extensions of file names that are not the word for their format."""
+"""File name extensions that differ from the word for their format."""
 # fmt: on
 WORDS: dict[str, dict[str, str]] = {
     block: {media_type: word for word, media_type in reversed(words.items())} for block, words in FORMATS.items()

@@ -1,4 +1,4 @@
-"""Marks of Bedrock Converse that were saved before its phrases were rows (``codec.old_marks``)."""
+"""Renews marks of Bedrock Converse that older versions saved (``codec.old_marks``)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .rows import ASSISTANT_BLOCKS, CITATIONS, RESULT_BLOCKS, SYSTEM_BLOCKS, TOO
 
 
 def content(value: Any, held: Json) -> dict[str, Json]:
-    """A text with citations may have had no content."""
+    """What the old mark ``content`` means: a text with citations had no content, or how a content was spelled."""
     return {"spelling": {"text": list[Json]()}} if type(value) is TextBlock and held == "absent" else {"content": held}
 
 
 def metrics(value: Any, held: Json) -> dict[str, Json]:
-    """An answer had no metrics."""
+    """What the old mark ``metrics`` means: an answer had no metrics."""
     return {"spelling": {"=metrics": held}}
 
 

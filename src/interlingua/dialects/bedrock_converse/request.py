@@ -1,12 +1,12 @@
-"""The request of Bedrock Converse: what lies around the turns. The model and the stream are in the URL.
+"""Requests of Bedrock Converse: everything but the turns. The model and the wish to stream are in the URL.
 
-Marks: ``messages`` (there were none, or an empty list), ``tools`` (none, though the history has calls), ``schema`` (the
-text of the output schema as it was spelled), ``format`` (the schema stood among Claude's own fields), ``top_k`` (where
-it stood), ``verbatim`` (what the service would refuse; it was read here).
+Marks: ``messages`` (there were none, or an empty list), ``tools`` (none, although the history has calls), ``schema``
+(the text of the output schema as it was spelled), ``format`` (the schema stood among Claude's own fields), ``top_k``
+(where it stood), ``verbatim`` (values that the service would refuse, but that were read from this protocol).
 
-What the protocol leaves to the model stands in ``additionalModelRequestFields`` and ``outputConfig.effort``. Claude's
-spelling is the one that we write. Where another stood is marked on reading (``mode`` and ``effort`` on the thinking,
-``top_k`` on the request); where the reader's model is known, its family decides.
+Settings that depend on the model stand in ``additionalModelRequestFields`` and ``outputConfig.effort``. If the target's
+model is known, its family decides where. Otherwise they are written where they were read (marks ``mode`` and ``effort``
+on the thinking, ``top_k`` on the request), by default where Claude has them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .. import claude
-from .cache_points import with_points, write_with_point
+from .cache_points import points_as_marks, write_with_point
 from .facts import NAME
 from .rows import CHOICE, CLAUDE_THINKING, NOVA_THINKING, PARAMS, TOOLS
 from .rules import RequestLedger
@@ -44,7 +44,7 @@ FORMAT, TOP_K = ("textFormat", "structure", "jsonSchema"), ("inferenceConfig", "
 
 
 class Family(NamedTuple):
-    """Where a family of models has the mode of its thinking, its effort and top_k; None for nowhere."""
+    """The places where a family of models takes the thinking mode, the effort and ``top_k``; None if it has no mode."""
 
     mode: str | None
     effort: str
@@ -57,23 +57,23 @@ FAMILIES = (  # part of the model's id
     ("openai.", Family(None, "reasoning_effort", "top_k")),
     ("qwen.", Family(None, "reasoning_config", "top_k")),
 )
-OBJECTS: dict[str, Table] = {  # by the place of the mode: what stands there
+THINKING_TABLES: dict[str, Table] = {  # by the place of the mode: the table of the object there
     "thinking": CLAUDE_THINKING,
     "reasoning_config": CLAUDE_THINKING,
     "reasoningConfig": NOVA_THINKING,
 }
-THREE = ("low", "medium", "high")
+THREE_LEVELS = ("low", "medium", "high")
 EFFORTS = {  # by the place of the effort: the words that it takes
-    "outputConfig": (*THREE, "xhigh", "max"),
-    "reasoningConfig": THREE,
-    "reasoning_effort": THREE,
-    "reasoning_config": THREE,
+    "outputConfig": (*THREE_LEVELS, "xhigh", "max"),
+    "reasoningConfig": THREE_LEVELS,
+    "reasoning_effort": THREE_LEVELS,
+    "reasoning_config": THREE_LEVELS,
 }
 HIGHEST = ("xhigh", "max")
 
 
 def family_of(target: Target | None) -> Family | None:
-    """The family of the reader's model, where a reader is named."""
+    """The family of the target's model; None if it is not known."""
     if target is None or target.model is None:
         return None
     model = target.model
@@ -92,7 +92,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
     if native or output:
         read_model_fields(native, output, fields, mark)
         read_format(output, fields, mark)
-        read_claudes_format(native, fields, mark)
+        read_claude_format(native, fields, mark)
         for key, left in zip(NATIVE, (native, output), strict=True):
             if is_object(rest.get(key)) and rest[key]:
                 leave(rest, key, left)
@@ -100,7 +100,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
 
 
 def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:
-    """Messages and system text; what is empty or of another shape stays as it is."""
+    """Read messages and system text; other shapes stay residue."""
     messages = rest.get("messages")
     if is_array(messages) and messages:
         fields["messages"] = read_messages(rest.pop("messages"), provider)
@@ -113,7 +113,7 @@ def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str |
 def read_tools(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
     config = dict(found) if is_object(found := rest.get("toolConfig")) else {}
     if is_array(tools := config.get("tools")) and tools:
-        fields["tools"] = tuple(with_points(list(map(TOOLS.read, config.pop("tools"))), TOOLS))
+        fields["tools"] = tuple(points_as_marks(list(map(TOOLS.read, config.pop("tools"))), TOOLS))
     if "toolChoice" in config and (choice := CHOICE.read(config["toolChoice"])) is not REFUSED:
         fields["tool_choice"] = choice
         del config["toolChoice"]
@@ -137,14 +137,14 @@ def read_format(output: Wire, fields: dict[str, Any], mark: Wire) -> None:
     claude.mark_schema(schema, NAME, mark)
     for path in (("textFormat", "type"), (*FORMAT, "schema")):
         remove(output, path)
-    if is_object(inner := find(output, FORMAT)):  # our own by now
+    if is_object(inner := find(output, FORMAT)):  # a copy by now
         read_name(inner, fields)
         if not inner:
             remove(output, FORMAT)
 
 
-def read_claudes_format(native: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """The schema among Claude's own fields, where the AI SDK has it: ``output_config.format``, as in Messages."""
+def read_claude_format(native: Wire, fields: dict[str, Any], mark: Wire) -> None:
+    """Read a schema from Claude's own field ``output_config.format``, as in Messages; the AI SDK writes it there."""
     config = dict(found) if is_object(found := native.get("output_config")) else {}
     if claude.read_format(config, "format", fields, mark, NAME):
         mark["format"] = "output_config"
@@ -152,7 +152,7 @@ def read_claudes_format(native: Wire, fields: dict[str, Any], mark: Wire) -> Non
 
 
 def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """Move what we know from private copies of the two objects."""
+    """Move the fields that we know out of the two objects, which must be copies."""
     thinking = read_thinking(native, output)
     if thinking is not None:
         fields["thinking"] = thinking
@@ -169,7 +169,7 @@ def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: 
 def read_thinking(native: Wire, output: Wire) -> Thinking | None:
     thinking = Thinking()
     places: Wire = {}
-    for place, table in OBJECTS.items():
+    for place, table in THINKING_TABLES.items():
         found: Any = table.read(native[place]) if place in native else REFUSED
         if found is not REFUSED:
             thinking = found
@@ -227,11 +227,11 @@ def write_request(request: Request, target: Target | None) -> Encoded:
 
 
 def write_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
-    placed, skip = claude.opening(request, NAME, ledger)
+    placed, skip = claude.leading_system(request, NAME, ledger)
     system = write_system(placed, ledger)
     if system:
         body["system"] = system
-    turns = write_messages(claude.kindred(request.messages, NAME, target, request.model), target, ledger, skip)
+    turns = write_messages(claude.adopt_siblings(request.messages, NAME, target, request.model), target, ledger, skip)
     if turns:
         body["messages"] = turns
     elif request.messages or ("messages" not in mark and "messages" not in request.extras.get(NAME, {})):
@@ -249,8 +249,8 @@ def write_format(schema: dict[str, Json], name: Wire, mark: Wire) -> Wire:
 
 
 def write_tool_config(request: Request, mark: Wire, ledger: RequestLedger) -> Wire:
-    """The whole of ``toolConfig``, or nothing. There is no choice of no tool: the tools are left out then, unless the
-    history has calls, which need definitions."""
+    """The value of ``toolConfig``, which may be empty. The protocol has no choice ``none``: the tools are left out
+    instead, unless the history has calls, which need definitions."""
     history, choice = has_calls(request.messages), request.tool_choice
     if choice is not None and choice.mode == "none" and not history:
         reason = f"{NAME} has no tool choice none; no tools were sent"
@@ -264,8 +264,8 @@ def write_tool_config(request: Request, mark: Wire, ledger: RequestLedger) -> Wi
         tools = write_tools(stubs, RequestLedger())
     config: Wire = {"tools": tools} if tools else {}
     if choice is not None and (tools or "tool_choice" in mark.get("verbatim", ())):
-        lost = any(isinstance(tool, ServerTool) and tool.dialect != NAME for tool in request.tools)
-        if written := write_choice(choice, ledger, offered=_names(tools) if lost else None):
+        some_lost = any(isinstance(tool, ServerTool) and tool.dialect != NAME for tool in request.tools)
+        if written := write_choice(choice, ledger, offered=_names(tools) if some_lost else None):
             config["toolChoice"] = written
     elif choice is not None:
         ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools", "tool_choice")
@@ -292,7 +292,7 @@ def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Json]:
 
 
 def write_choice(choice: ToolChoice, ledger: Ledger, offered: Sequence[Json] | None = None) -> Wire:
-    """The choice, where there is something to say. ``offered``: the names left to choose from, where some were lost."""
+    """The tool choice, empty if it cannot be written. ``offered``: the names of the tools sent, if some were lost."""
     ledger.where = ("tool_choice",)
     wire: Wire = CHOICE.write(choice, ledger)
     if offered is not None and "tool" in wire and wire["tool"].get("name") not in offered:
@@ -324,9 +324,9 @@ def write_thinking(thinking: Thinking, native: Wire, output: Wire, family: Famil
     mode_at = family.mode if family is not None else mark.get("mode", CLAUDE.mode)
     effort_at = family.effort if family is not None else mark.get("effort", CLAUDE.effort)
     thinking = _with_mode(thinking, mode_at, effort_at, ledger)
-    effort = _fitting_effort(thinking, effort_at, ledger)
+    effort = _fit_effort(thinking, effort_at, ledger)
     if mode_at is not None and thinking.mode is not None:
-        native[mode_at] = OBJECTS[mode_at].write(replace(thinking, effort=effort), ledger)
+        native[mode_at] = THINKING_TABLES[mode_at].write(replace(thinking, effort=effort), ledger)
     else:
         for field in ("mode", "budget", "display"):
             if getattr(thinking, field) is not None:
@@ -339,13 +339,13 @@ def write_thinking(thinking: Thinking, native: Wire, output: Wire, family: Famil
 
 
 def _with_mode(thinking: Thinking, mode_at: str | None, effort_at: str, ledger: Ledger) -> Thinking:
-    """The thinking with the mode that its other fields mean, where it has none."""
+    """The thinking; if it has no mode, with the mode that its other fields imply."""
     if thinking.mode is not None or mode_at is None:
         return thinking
     if thinking.effort == "none":
         ledger.lose_form("added", f"effort none is sent as thinking disabled in {NAME}", "mode")
         return replace(thinking, mode="disabled")
-    adaptive = OBJECTS[mode_at] is CLAUDE_THINKING
+    adaptive = THINKING_TABLES[mode_at] is CLAUDE_THINKING
     if thinking.budget is not None or (mode_at == effort_at and thinking.effort is not None):
         adaptive = False
     elif thinking.display is None:
@@ -354,7 +354,7 @@ def _with_mode(thinking: Thinking, mode_at: str | None, effort_at: str, ledger: 
     return replace(thinking, mode="adaptive" if adaptive else "enabled")
 
 
-def _fitting_effort(thinking: Thinking, effort_at: str, ledger: Ledger) -> str | None:
+def _fit_effort(thinking: Thinking, effort_at: str, ledger: Ledger) -> str | None:
     effort = thinking.effort
     if effort is None or effort in EFFORTS[effort_at]:
         return effort

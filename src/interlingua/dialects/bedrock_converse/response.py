@@ -1,7 +1,7 @@
-"""Answers of Bedrock Converse, and the writing of ``converse-stream``: one block at a time, in order.
+"""Reads and writes answers of Bedrock Converse, and writes ``converse-stream``: one block at a time, in order.
 
-Reading streams is in ``stream``. Text and reasoning have no start there, so a block without any delta gets one empty
-delta. Marks are those of ``codec.rows.endings``.
+``stream`` reads streams. Text and reasoning have no start event, so a block without any delta gets one empty delta.
+The marks of an answer are explained in ``codec.rows.endings``.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ EMPTY: dict[type[Block], Wire] = {
     TextBlock: {"text": ""},
     ThinkingBlock: {"reasoningContent": {"text": ""}},
 }
-STARTED = ("toolUse", "toolResult", "image")
+STARTED = ("toolUse", "toolResult", "image")  # blocks with a start event
 STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", *STARTED)
 NO_FIELD = f"a stream of {NAME} has no such field"
 
 
 class Encoder(claude.BlockEncoder):
     answers, citations = ANSWERS, CITATIONS
-    spelled = {
+    delta_writers = {
         TextDelta: lambda text: {"text": text},
         ThinkingDelta: lambda text: {"reasoningContent": {"text": text}},
         ToolUseInputDelta: lambda text: {"toolUse": {"input": text}},
@@ -69,74 +69,75 @@ class Encoder(claude.BlockEncoder):
 
     def begin_block(self, event: Opener) -> bytes:
         self.silent, self.cited = True, 0
-        wire = ANSWER_BLOCKS.write(event.block, Ledger())  # what cannot be written is declared once, at the end
+        wire = ANSWER_BLOCKS.write(event.block, Ledger())  # losses are declared once, when the block ends
         tag = next((key for key in wire if key in STREAMED), None) if wire is not None else None
         if type(event.block) is OpaqueBlock:
-            tag = None  # its deltas are not known
+            tag = None  # how its deltas would look is not known
         self.can_write = tag is not None
         if wire is None or tag is None:
             return b""
-        self.written += 1
+        self.index += 1
         if tag not in STARTED:
             return b""
         start = {key: value for key, value in wire[tag].items() if key not in ("input", "content", "source")}
-        return _event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
+        return _event("contentBlockStart", {"contentBlockIndex": self.index, "start": {tag: start}})
 
-    def spelled_citation(self, wire: Wire) -> Wire:
+    def citation_delta(self, wire: Wire) -> Wire:
         return {"citation": wire}
 
-    def piece(self, delta: Wire) -> bytes:
+    def write_piece(self, delta: Wire) -> bytes:
         self.silent = False
-        return _event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
+        return _event("contentBlockDelta", {"contentBlockIndex": self.index, "delta": delta})
 
     def finish(self, block: Block) -> bytes:
-        return self.last_words(block) + self.stop_block() if self.can_write else self.lost(block)
+        return self.write_last_deltas(block) + self.stop_block() if self.can_write else self.lose_block(block)
 
-    def last_words(self, block: Block) -> bytes:
-        """What is known only now: a signature, a whole input, and what could not be said."""
+    def write_last_deltas(self, block: Block) -> bytes:
+        """The deltas that need the finished block: a signature, an input that had no deltas, further citations."""
         wire, malformed = self.write_whole(block)
-        said = b""
+        written = b""
         if "reasoningContent" in wire:
-            said = self._end_reasoning(wire["reasoningContent"])
+            written = self._end_reasoning(wire["reasoningContent"])
         elif "toolUse" in wire:
             if self.silent:
-                said = self.piece({"toolUse": {"input": malformed or write_arguments(wire["toolUse"]["input"], None)}})
+                arguments = malformed or write_arguments(wire["toolUse"]["input"], None)
+                written = self.write_piece({"toolUse": {"input": arguments}})
             self.silent = False
         elif "toolResult" in wire:
-            said = self._end_result(wire["toolResult"]["content"])
+            written = self._end_result(wire["toolResult"]["content"])
         elif "image" in wire:
-            said = self.piece({"image": {"source": wire["image"]["source"]}})
+            written = self.write_piece({"image": {"source": wire["image"]["source"]}})
         else:
-            said = self._end_text(block, wire)
+            written = self._end_text(block, wire)
         self._lose_residue(block, wire)
-        return said
+        return written
 
     def _end_text(self, block: Block, wire: Wire) -> bytes:
-        said: list[bytes] = []
+        written: list[bytes] = []
         if isinstance(block, TextBlock):
-            said = list(map(self.cite, block.citations[self.cited :]))
+            written = list(map(self.write_citation, block.citations[self.cited :]))
             if self.silent:
-                said.append(self.piece({"text": block.text}))
+                written.append(self.write_piece({"text": block.text}))
         elif self.silent:
-            said.append(self.piece({"text": wire["text"]}))
-        return b"".join(said)
+            written.append(self.write_piece({"text": wire["text"]}))
+        return b"".join(written)
 
     def _end_reasoning(self, wire: Wire) -> bytes:
         if "redactedContent" in wire:
-            return self.piece({"reasoningContent": {"redactedContent": wire["redactedContent"]}})
-        said = self.piece({"reasoningContent": {"text": wire["reasoningText"]["text"]}}) if self.silent else b""
+            return self.write_piece({"reasoningContent": {"redactedContent": wire["redactedContent"]}})
+        data = self.write_piece({"reasoningContent": {"text": wire["reasoningText"]["text"]}}) if self.silent else b""
         if wire["reasoningText"].get("signature"):
-            said += self.piece({"reasoningContent": {"signature": wire["reasoningText"]["signature"]}})
-        return said
+            data += self.write_piece({"reasoningContent": {"signature": wire["reasoningText"]["signature"]}})
+        return data
 
     def _end_result(self, content: list[Wire]) -> bytes:
         pieces = [piece for piece in content if "text" in piece or "json" in piece]
         if len(pieces) != len(content):
             self.ledger.lose("dropped", f"a streamed result of {NAME} is text or JSON", "content")
-        return self.piece({"toolResult": pieces}) if pieces else b""
+        return self.write_piece({"toolResult": pieces}) if pieces else b""
 
     def _lose_residue(self, block: Block, wire: Wire) -> None:
-        """Text and reasoning are bare in a stream: what else the block held has no place."""
+        """Declare residue and the cache mark of a block lost: deltas have no place for them."""
         started = next((tag for tag in STARTED if tag in wire), None)
         for key, value in block.extras.get(NAME, {}).items():
             if key != started and not is_blank(value):
@@ -144,7 +145,7 @@ class Encoder(claude.BlockEncoder):
         if block.cache is not None:
             self.ledger.lose("dropped", f"a stream of {NAME} has no cache points", "cache")
 
-    def lost(self, block: Block) -> bytes:
+    def lose_block(self, block: Block) -> bytes:
         if ANSWER_BLOCKS.write(block, self.ledger) is not None:
             self.ledger.lose("dropped", f"streams of {NAME} have no {block.type} blocks")
         return b""
@@ -153,8 +154,8 @@ class Encoder(claude.BlockEncoder):
         if not self.can_write:
             return b""
         empty = EMPTY.get(type(self.block)) if self.silent else None
-        said = self.piece(empty) if empty is not None else b""
-        return said + _event("contentBlockStop", {"contentBlockIndex": self.written})
+        written = self.write_piece(empty) if empty is not None else b""
+        return written + _event("contentBlockStop", {"contentBlockIndex": self.index})
 
     def declare(self, block: Block) -> None:
         self._lose_residue(block, ANSWER_BLOCKS.write(block, self.ledger) or {})

@@ -1,8 +1,8 @@
 """The phrases of Bedrock Converse: our field, their path of keys. ``codec.rows`` says what a row means.
 
 A block is tagged by its only key, and ``tag_of`` tells apart the blocks that share one. A cache point is a block of its
-own on the wire and a mark on the block before it here. What the protocol refuses is in ``rules``; how
-turns and requests are put together is in ``turns`` and ``request``.
+own on the wire and a mark on the block before it here. What the protocol refuses is in ``rules``;
+``turns`` and ``request`` put turns and requests together.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from .. import claude
 from . import rules
-from .cache_points import Pointed
+from .cache_points import EachWithPoint
 from .facts import NAME, SERVER_CALL
 
 CACHE_TIMES = Vocabulary({"5m": "5m", "1h": "1h"}, f"{NAME} caches for 5m or 1h only")
@@ -72,12 +72,12 @@ NO_ARGUMENT_TEXT = lost(f"{NAME} takes parsed arguments, not the text", "form")
 NO_CITATIONS = lost(f"{NAME} takes citations in assistant messages only")
 NEAREST = f"the nearest value that {NAME} takes is {{}}"
 ALONE_TAGS = frozenset("text image document video audio json toolSpec".split())
-"""Keys that stand for one kind of block."""
+"""Keys that only one kind of block has."""
 TAGS = ALONE_TAGS | set("citationsContent guardContent reasoningContent toolUse toolResult cachePoint".split())
 
 
 def tag_of(wire: Wire) -> str | None:
-    """The key that names a block, or what it is where several share a key."""
+    """The tag of a block: its key, or a name of ours where several kinds of blocks share the key."""
     tag = next(iter(wire), "")
     if tag in ALONE_TAGS:
         return tag
@@ -107,7 +107,7 @@ def tag_of(wire: Wire) -> str | None:
 
 
 def read_pieces(wire: Json) -> Any:
-    """The text of ``[{"text": …}, …]``; a piece with anything else is none of ours."""
+    """The text of ``[{"text": …}, …]``; ``REFUSED`` if a piece holds anything else."""
     if not is_array(wire):
         return REFUSED
     texts: list[Any] = [piece.get("text") if is_object(piece) and len(piece) == 1 else None for piece in wire]
@@ -118,26 +118,26 @@ def write_pieces(text: str, ledger: Ledger) -> Json:
     return [{"text": text}]
 
 
-def place(tag: str, kind: str, **keys: str) -> Row:
-    """A kind of citation with a place."""
+def placed_row(tag: str, kind: str, **keys: str) -> Row:
+    """The row of a kind of citation that has a place."""
     specs: dict[str, Any] = {field: may(f"location.{tag}.{key}") for field, key in keys.items()}
     specs.setdefault("url", may("source"))
     for field in ("index", "start", "end"):
         specs.setdefault(field, lost(f"a {kind} citation of {NAME} has no {field}"))
     return Row(
-        Citation, tag, rules.placed(tag, [*keys]), fixed={"kind": kind}, title=may("title"), text=PASSAGE, **specs
+        Citation, tag, rules.place_key(tag, [*keys]), fixed={"kind": kind}, title=may("title"), text=PASSAGE, **specs
     )
 
 
 def place_of(wire: Wire) -> str | None:
-    """Where the cited passage stands: the key of the location."""
+    """The kind of place that a citation has: the key in its ``location``."""
     location = wire.get("location")
     return next(iter(location), None) if is_object(location) else None
 
 
 def read_unknown_citation(wire: Json) -> Any:
-    """A citation without a place, or with one that we do not know: its key is the kind, and it stays residue."""
-    found = NOWHERE.read(wire)
+    """Read a citation without a known place. The key of an unknown place becomes the kind; the place stays residue."""
+    found = PLACELESS.read(wire)
     kind = place_of(wire) if found is not REFUSED else None
     return found if kind is None else replace(found, kind=kind)
 
@@ -160,13 +160,13 @@ PASSAGE = may("sourceContent", PIECES)
 SPAN = {"start": "start", "end": "end"}
 UNPLACED: dict[str, Any] = {"url": may("source"), "title": may("title"), "text": PASSAGE} | {
     field: lost(f"a citation of {NAME} without a place has no {field}") for field in ("index", "start", "end")}
-NOWHERE = Table(NAME, None, Row(Citation, None, gives={"kind": "text"}, **UNPLACED))
+PLACELESS = Table(NAME, None, Row(Citation, None, gives={"kind": "text"}, **UNPLACED))
 CITATIONS = Table(NAME, place_of,
-    place("web",                  "url",           url="url"),
-    place("documentChar",         "char",          index="documentIndex", **SPAN),
-    place("documentPage",         "page",          index="documentIndex", **SPAN),
-    place("documentChunk",        "block",         index="documentIndex", **SPAN),
-    place("searchResultLocation", "search_result", index="searchResultIndex", **SPAN),
+    placed_row("web",                  "url",           url="url"),
+    placed_row("documentChar",         "char",          index="documentIndex", **SPAN),
+    placed_row("documentPage",         "page",          index="documentIndex", **SPAN),
+    placed_row("documentChunk",        "block",         index="documentIndex", **SPAN),
+    placed_row("searchResultLocation", "search_result", index="searchResultIndex", **SPAN),
     Row(Citation, None, rules.OUR_CITATION, elsewhere="kind", **UNPLACED),
     unknown=read_unknown_citation,
 )
@@ -177,11 +177,11 @@ UNCITED: dict[str, Any] = {"fixed": {"citations": ()}}
 # -------------------------------------------------------------------------------------------------------------- blocks
 
 
-def texts(*, cites: bool) -> tuple[Row, ...]:
-    """Text, plain or with citations, which only the assistant has; the last two are written if they were read."""
+def text_rows(*, cites: bool) -> tuple[Row, ...]:
+    """Rows of text, plain or with citations (the assistant's only). The last two are written only if they were read."""
     usual: dict[str, Any] = UNCITED if cites else {"citations": NO_CITATIONS}
     return (
-        Row(TextBlock, "text",             rules.FILLED, rules.untyped("type"), ignores={"type": "text"}, text="text",
+        Row(TextBlock, "text",             rules.FILLED, rules.no_type("type"), ignores={"type": "text"}, text="text",
             **usual),
         Row(TextBlock, "citationsContent", CITABLE, when=lambda block: bool(block.citations), text=WORDS,
             citations=must("citationsContent.citations", Each(CITATIONS))),
@@ -190,8 +190,8 @@ def texts(*, cites: bool) -> tuple[Row, ...]:
     )
 
 
-def shown(*more: Rule) -> tuple[Row, ...]:
-    """Pictures, documents and film."""
+def media_rows(*more: Rule) -> tuple[Row, ...]:
+    """Rows of images, documents and videos."""
     return (
         Row(ImageBlock,    "image",         *more, rules.media("image"), detail=NO_DETAIL),
         Row(ImageBlock,    "guarded image", *more, rules.media("image", "guardContent.image"), detail=NO_DETAIL),
@@ -202,15 +202,15 @@ def shown(*more: Rule) -> tuple[Row, ...]:
 
 
 def blocks_of(*more: Rule, cites: bool) -> Table:
-    """The blocks of a turn. ``more`` rules hold for media."""
-    return Table(NAME, tag_of, *texts(cites=cites), *shown(*more),
+    """The table of the blocks of a turn. The rules in ``more`` apply to its media."""
+    return Table(NAME, tag_of, *text_rows(cites=cites), *media_rows(*more),
         Row(AudioBlock,            "audio",            *more, rules.media("audio"),
             transcript=lost(f"audio of {NAME} has no transcript")),
         Row(ThinkingBlock,         "reasoningContent", text=must("reasoningContent.reasoningText.text"),
             signature=may("reasoningContent.reasoningText.signature")),
         Row(RedactedThinkingBlock, "redacted",         data="reasoningContent.redactedContent"),
         Row(ToolUseBlock,          "toolUse",          rules.JSON_CALL, rules.CALL_ID, rules.TOOL_NAMED,
-            rules.untyped("toolUse.type"), ignores={"toolUse.type": "tool_use"}, id="toolUse.toolUseId",
+            rules.no_type("toolUse.type"), ignores={"toolUse.type": "tool_use"}, id="toolUse.toolUseId",
             name="toolUse.name", input=must("toolUse.input", OBJECT), input_text=NO_ARGUMENT_TEXT, elsewhere="kind"),
         Row(ToolResultBlock,       "toolResult",       rules.RESULT_ID, tool_use_id="toolResult.toolUseId",
             content=must("toolResult.content", Each(RESULT_BLOCKS, empty=True)),
@@ -230,20 +230,20 @@ AS_TEXT = as_text(f"{NAME} has no refusals; sent as text")
 NO_DETAIL = lost(f"{NAME} has no `detail` of images")
 CACHE = Row(CacheMark, "cachePoint", constants={"cachePoint.type": "default"}, ttl=may("cachePoint.ttl", CACHE_TIMES))
 RESULT_BLOCKS = Table(NAME, tag_of,
-    Row(TextBlock,  "text", rules.FILLED, rules.untyped("type"), ignores={"type": "text"}, text="text",
+    Row(TextBlock,  "text", rules.FILLED, rules.no_type("type"), ignores={"type": "text"}, text="text",
         citations=NO_CITATIONS),
     Row(JsonBlock,  "json", rules.JSON_OBJECT, value=must("json", ANY)),
-    *shown(),
+    *media_rows(),
     instead(AudioBlock,   drop(f"a tool result of {NAME} takes no audio")),
     instead(RefusalBlock, AS_TEXT),
     carrier=OpaqueBlock, cache=lost(f"{NAME} takes the cache point after the whole result", "form", "moved"),
     signature=NO_SIGNATURE,
 )
 USER_BLOCKS = blocks_of(cites=False)
-ASSISTANT_BLOCKS = blocks_of(rules.USERS_MEDIA, cites=True)
+ASSISTANT_BLOCKS = blocks_of(rules.NO_MEDIA, cites=True)
 ANSWER_BLOCKS = ASSISTANT_BLOCKS.for_answers()
-SYSTEM_TURN_BLOCKS = blocks_of(rules.USERS_MEDIA, cites=False)
-SYSTEM_BLOCKS = Table(NAME, tag_of, *texts(cites=False),
+SYSTEM_TURN_BLOCKS = blocks_of(rules.NO_MEDIA, cites=False)
+SYSTEM_BLOCKS = Table(NAME, tag_of, *text_rows(cites=False),
     *[instead(kind, rules.ONLY_TEXT) for kind in get_args(Block) if kind not in (TextBlock, OpaqueBlock)],
     Row(ImageBlock, "guarded image", rules.media("image", "guardContent.image"), detail=NO_DETAIL),
     CACHE, carrier=OpaqueBlock, cache=ELSEWHERE, signature=NO_SIGNATURE,
@@ -257,7 +257,7 @@ ALONE: dict[str, Any] = {
     "parallel": lost(f"{NAME} has no setting for parallel calls"),
 }
 NO_SETTING = lost("this model has no such setting")
-THREE = OneOf(("low", "medium", "high"))
+THREE_LEVELS = OneOf(("low", "medium", "high"))
 TOOLS = Table(NAME, tag_of,
     Row(ToolDefinition, "toolSpec", rules.TOOL_NAMED, rules.DESCRIBED, rules.SENDABLE, name="toolSpec.name",
         description=may("toolSpec.description"), input_schema=must("toolSpec.inputSchema.json", OBJECT),
@@ -267,7 +267,7 @@ TOOLS = Table(NAME, tag_of,
 CHOICE = Table(NAME, Table.KEY,
     Row(ToolChoice, "auto", constants={"auto": {}}, fixed={"mode": "auto"}, name=NO_NAME, **ALONE),
     Row(ToolChoice, "any",  constants={"any": {}},  fixed={"mode": "any"},  name=NO_NAME, **ALONE),
-    Row(ToolChoice, "tool", rules.CHOSEN, fixed={"mode": "specific"},
+    Row(ToolChoice, "tool", rules.HAS_NAME, fixed={"mode": "specific"},
         name=may("tool.name"), **ALONE),
     Row(ToolChoice, None,   mode=lost(f"{NAME} has no tool choice none"), name=NO_NAME, **ALONE),
 )
@@ -276,16 +276,16 @@ CLAUDE_THINKING = Table(NAME, None,
         mode=must("type", OneOf(("adaptive", "enabled", "disabled", "between_tools")))),
 )
 NOVA_THINKING = Table(NAME, None,
-    Row(Thinking, None, effort=may("maxReasoningEffort", THREE), budget=NO_SETTING, display=NO_SETTING,
+    Row(Thinking, None, effort=may("maxReasoningEffort", THREE_LEVELS), budget=NO_SETTING, display=NO_SETTING,
         mode=must("type", Vocabulary({"enabled": "enabled", "disabled": "disabled"},
                   "this model has the modes enabled, disabled; sent as enabled", nearest="enabled"))),
 )
-SHARE = Bounded("a number", int, float, least=0, most=1, reason=NEAREST)
+FRACTION = Bounded("a number", int, float, least=0, most=1, reason=NEAREST)
 PARAMS = Frame(NAME,
     Row(Request, None,
         max_output_tokens=may("inferenceConfig.maxTokens", Bounded("an integer", int, least=1, reason=NEAREST)),
-        temperature=may("inferenceConfig.temperature", SHARE),
-        top_p=may("inferenceConfig.topP", SHARE),
+        temperature=may("inferenceConfig.temperature", FRACTION),
+        top_p=may("inferenceConfig.topP", FRACTION),
         stop_sequences=may("inferenceConfig.stopSequences", FilledStrings(f"{NAME} accepts no empty stop sequence")),
         service_tier=may("serviceTier.type", TIERS),
         metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
@@ -296,7 +296,7 @@ PARAMS = Frame(NAME,
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"output.message.role": "assistant", "metrics": {"latencyMs": 0}},
-        content=fill("output.message.content", [], Pointed(ANSWER_BLOCKS, empty=True)),
+        content=fill("output.message.content", [], EachWithPoint(ANSWER_BLOCKS, empty=True)),
         id=lost(f"an answer of {NAME} has no id", "form"),
         model=lost(f"an answer of {NAME} does not name its model", "form"),
         elsewhere="stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
@@ -308,6 +308,6 @@ USAGE = Counts(NAME, ("input_tokens", "output_tokens"), total="totalTokens", zer
     output_tokens="outputTokens",
 )
 ENDING = Ending(NAME, "stopReason", STOP, USAGE)
-NOTHING: Wire = {"output": {"message": {"role": "assistant", "content": []}}}
-ANSWERS = claude.Answers(NAME, ANSWER, ANSWER_BLOCKS, ENDING, NOTHING)
+NO_CONTENT: Wire = {"output": {"message": {"role": "assistant", "content": []}}}
+ANSWERS = claude.Answers(NAME, ANSWER, ANSWER_BLOCKS, ENDING, NO_CONTENT)
 # fmt: on

@@ -1,6 +1,6 @@
 """What Bedrock Converse refuses in a value that another dialect or the caller made, and what is written instead.
 
-The service wants every document name of a request to differ: a ``RequestLedger`` knows those that were given out.
+Document names must be unique within a request: a ``RequestLedger`` keeps those that are used already.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class RequestLedger(Ledger):
-    """A ledger that also keeps the names that one request has given out to documents."""
+    """A ledger that also keeps the document names that are used in the request."""
 
     __slots__ = ("documents",)
 
@@ -59,7 +59,7 @@ class RequestLedger(Ledger):
 
 
 class DocumentName(Plain):
-    """The name of a document. It reaches the prompt, so what is left of a foreign one is kept readable."""
+    """The name of a document. The model reads it, so a name that must be changed stays readable."""
 
     def __init__(self) -> None:
         super().__init__("a string", str, blank="")
@@ -74,11 +74,11 @@ class DocumentName(Plain):
         return name
 
     def emit_write(self, source: Code, var: str) -> None:
-        source.fail_if("True")  # only a ledger knows the names that are taken
+        source.fail_if("True")  # compiled code has no ledger, which keeps the used names
 
 
 def _document_name(wanted: str, ledger: Ledger) -> str:
-    """The name as the service takes it, unlike every other of the request."""
+    """A name that the service accepts and that no other document of the request has."""
     name = wanted
     if not DOCUMENT_NAME.fullmatch(name):
         name = " ".join(re.sub(r"[^a-zA-Z0-9_()\[\]-]+", " ", name).split())
@@ -93,8 +93,8 @@ def _is_named(block: DocumentBlock) -> bool:
     return block.filename is None and block.title is not None and DOCUMENT_NAME.fullmatch(block.title) is not None
 
 
-def _named(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
-    """A document with a name; one that was made here is final."""
+def _with_name(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
+    """The document with a name. The mark ``verbatim`` keeps a name made here from being changed again."""
     if block.title is not None:
         if block.filename is not None:
             ledger.lose_form("dropped", f"documents of {NAME} have one name, and the title was taken", "filename")
@@ -107,9 +107,9 @@ def _named(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
     else:
         ledger.lose_form("added", f"{NAME} requires a document name; one was added", "title")
     mark = marks(NAME, block)
-    final = {**mark, "verbatim": [*mark.get("verbatim", ()), "title"]}
+    named = {**mark, "verbatim": [*mark.get("verbatim", ()), "title"]}
     name = _document_name(wanted, ledger)
-    return replace(block, title=name, filename=None, forms={**block.forms, NAME: final})
+    return replace(block, title=name, filename=None, forms={**block.forms, NAME: named})
 
 
 # --------------------------------------------------------------------------------------------------------------- media
@@ -119,11 +119,11 @@ SAMPLE = 1024
 """How many characters of both ends of long data are decoded: to decode all of it takes longer than to parse it."""
 S3 = ("s3Location", "uri")
 OTHER_ALPHABET = ("-", "_", "\n", " ")
-"""What base64 for URLs, for mail and out of forms has, and standard base64 has not."""
+"""Characters of base64 in URLs, e-mail or forms that standard base64 does not have."""
 
 
 def is_base64(text: str) -> bool:
-    """Whether a text is standard base64, padded and on one line, as far as both of its ends and its alphabet tell."""
+    """Whether a text is standard base64, padded and on one line. Of a long text, only both ends are decoded."""
     if len(text) <= 2 * SAMPLE:
         return _decodes(text)
     if len(text) % 4 or not text.isascii() or not _decodes(text[:SAMPLE]) or not _decodes(text[-SAMPLE:]):
@@ -139,13 +139,13 @@ def _decodes(text: str) -> bool:
 
 
 def media(block: str, at: str = "") -> Together:
-    """The source of a block of this name, with the keys below ``at``, which is usually the name itself."""
+    """The source of a block. Its keys stand below ``at``, by default the name of the block."""
     group = Media(block, at or block)
     return Together("source", " ".join(group.paths), group, required=True)
 
 
 class Media(Group):
-    """A source of ours, a format and a source of theirs."""
+    """A source, which is a format and a source on the wire."""
 
     name = "a format and a source"
 
@@ -157,7 +157,7 @@ class Media(Group):
     # --------------------------------------------------------------------------------------------------------- reading
 
     def quick(self, word: Json, wire: Json) -> Any:
-        """The source of a usual format and data, else ``REFUSED``."""
+        """The source if it is the usual case, data in a known format; else ``REFUSED``."""
         media_type = self.formats.get(word) if type(word) is str else None
         if media_type is None or self.words[media_type] != word or not is_object(wire) or len(wire) != 1:
             return REFUSED
@@ -176,7 +176,7 @@ class Media(Group):
         return (source,)
 
     def _source(self, rest: Wire, media_type: str | None) -> Source | None:
-        """The source of an object that is our own; what is left of it is the source's residue."""
+        """Read a source out of ``rest``, a copy; the keys that are left become residue of the source."""
         source: Source
         if type(rest.get("bytes")) is str:
             source = Base64Source(media_type or UNKNOWN, rest.pop("bytes"))
@@ -213,7 +213,7 @@ class Media(Group):
     def _place(self, source: Source, ledger: Ledger) -> Wire | None:
         match source:
             case Base64Source():
-                data = _standard(source.data, ledger)
+                data = _standard_base64(source.data, ledger)
                 return None if data is None else {"bytes": data}
             case FileSource() if source.dialect in (None, NAME) and source.file_id.startswith("s3://"):
                 return {"s3Location": {"uri": source.file_id}}
@@ -251,8 +251,8 @@ class Media(Group):
         return word
 
 
-def _standard(data: str, ledger: Ledger) -> str | None:
-    """Base64 as the service reads it: the standard alphabet, padded, on one line."""
+def _standard_base64(data: str, ledger: Ledger) -> str | None:
+    """The data in standard base64, padded and on one line; None if it is not base64."""
     if is_base64(data):
         return data
     plain = re.sub(r"\s+", "", data).translate(str.maketrans("-_", "+/")).rstrip("=")
@@ -267,8 +267,8 @@ def _standard(data: str, ledger: Ledger) -> str | None:
 # ----------------------------------------------------------------------------------------------------------- citations
 
 
-def placed(tag: str, fields: list[str]) -> Rule:
-    """The key of a place tells what kind it is, so it is written even if nothing else of the place is known."""
+def place_key(tag: str, fields: list[str]) -> Rule:
+    """The rule that writes the key of a place even if none of its fields is set, because the key tells the kind."""
 
     def holds(citation: Citation) -> bool:
         return any(getattr(citation, field) is not None for field in fields)
@@ -287,8 +287,8 @@ def _is_ours(citation: Citation) -> bool:
 # -------------------------------------------------------------------------------------------------------------- blocks
 
 
-def untyped(key: str) -> Rule:
-    """Answers may have a type beside the content, requests may not: what was read from an answer goes without."""
+def no_type(key: str) -> Rule:
+    """The rule that removes a type that was read from an answer: requests may not have it."""
 
     def holds(value: Any) -> bool:
         return f"?{key}" not in marks(NAME, value).get("spelling", ())
@@ -318,7 +318,7 @@ def _is_budgeted(thinking: Thinking) -> bool:
 
 
 def read_tags(wire: Json) -> Any:
-    """Tags for the log: texts by name."""
+    """Read the tags for the log, an object of strings; else ``REFUSED``."""
     return wire if is_object(wire) and all(type(value) is str for value in wire.values()) else REFUSED
 
 
@@ -335,10 +335,10 @@ def write_tags(tags: Mapping[str, Json], ledger: Ledger) -> Json:
 BAD_ID = f"{NAME} takes ids of 64 letters, digits and _.:-; one was derived"
 AS_JSON_TEXT = as_json_text(f"{NAME} has no JSON here; sent as JSON text")
 ONLY_TEXT = drop(f"{NAME} takes only text in a system prompt")
-NO_WORD = drop(f"{NAME} has no {{0.kind}} citations")
-NOT_HERE = drop(f"{NAME} takes media in user messages only")
+NO_SUCH_KIND = drop(f"{NAME} has no {{0.kind}} citations")
+ONLY_USERS = drop(f"{NAME} takes media in user messages only")
 UNDESCRIBED = leave_out("description", f"{NAME} accepts no empty description", "form")
-NOBODY = leave_out("mode", f"a tool choice of {NAME} that is specific needs a name")
+NEEDS_NAME = leave_out("mode", f"a tool choice of {NAME} that is specific needs a name")
 ADAPTIVE = change("mode", "adaptive", "approximated", "enabled thinking needs a budget on this model; sent as adaptive")
 
 # fmt: off
@@ -349,12 +349,12 @@ RESULT_ID   = by_id_rule("tool_use_id", IDS, BAD_ID)
 TOOL_NAMED  = verbatim_name(NAMES)
 JSON_CALL   = is_json_call(NAME)
 HOSTED_HERE = hosted_here(NAME)
-NAMED       = rule(when("title", _is_named),                                               _named)
-OUR_CITATION = rule(when("kind", _is_ours),                                                NO_WORD)
+NAMED       = rule(when("title", _is_named),                                               _with_name)
+OUR_CITATION = rule(when("kind", _is_ours),                                                NO_SUCH_KIND)
 JSON_OBJECT = rule(when("value", lambda block: type(block.value) is dict),                 AS_JSON_TEXT)
-USERS_MEDIA = Rule("source", _never,                                                       NOT_HERE, "False", True)
+NO_MEDIA    = Rule("source", _never,                                                       ONLY_USERS, "False", True)
 SENDABLE    = sendable(NAME)
 DESCRIBED   = rule(Condition("description", _is_described, "{0}.description != ''"),         UNDESCRIBED)
-CHOSEN      = rule(when("mode", lambda choice: choice.name is not None),                   NOBODY)
+HAS_NAME    = rule(when("mode", lambda choice: choice.name is not None),                   NEEDS_NAME)
 BUDGETED    = rule(when("budget", _is_budgeted),                                           ADAPTIVE)
 # fmt: on

@@ -1,7 +1,7 @@
-"""Reading ``converse-stream``; writing is in ``response``.
+"""Reads ``converse-stream``; ``response`` writes it.
 
 Text and reasoning have no start: the first delta opens them. ``messageStop`` ends the message, but usage follows it in
-``metadata``, so the stream completes there, or at the end of the bytes. What is not in ``EVENTS`` or ``DELTAS`` is
+``metadata``, so the stream is complete there, or at the end of the bytes. What is not in ``EVENTS`` or ``DELTAS`` is
 carried as ``unknown``, never raised; the padding ``p`` is dropped.
 """
 
@@ -46,11 +46,11 @@ class Decoder(claude.BlockDecoder):
         frames = KnownEvents(EVENT_NAMES)
         super().__init__(frames, request, provider)
         self.delta, self.event = frames.frequent, frames.event
-        self.texts: dict[Json, claude.Growing] = {}  # open texts, by wire index; none when the stream is done
-        self.pictures: dict[Json, Wire] = {}  # image starts: there is no picture before its source
+        self.texts: dict[Json, claude.GrowingBlock] = {}  # open texts by wire index; empty once the answer has ended
+        self.pictures: dict[Json, Wire] = {}  # starts of images, whose blocks open with their source
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Nearly all chunks are more of an open text, and the others one event; anything else goes the general way."""
+        """Read a chunk. Fast paths: more of an open text (most chunks), one whole event; else the base class reads."""
         if self.texts and (payload := self.delta(chunk)) is not None:
             try:
                 wire = decode_frame(payload)
@@ -74,36 +74,36 @@ class Decoder(claude.BlockDecoder):
         self.read_event(name, data, out)
 
     def read_event(self, name: str, payload: bytes, out: list[Event]) -> None:
-        """One event that we know."""
+        """Read an event whose name we know."""
         try:
             wire = decode_frame(payload)
         except NOT_JSON as fault:
             if not self.broken(payload, fault, out, name):
-                self.carry(name, payload, out)
+                self.carry_unknown(name, payload, out)
             return
         if self.stopped and name != "metadata":
             return  # the message is over
         try:
             EVENTS[name](self, wire, out)
         except MALFORMED:
-            if name == "contentBlockDelta" and _says(wire):
+            if name == "contentBlockDelta" and _has_text(wire):
                 self.fail(ParseError("the stream goes on with a block that is not open, or is of another kind"), out)
             else:
-                self.carry(name, payload, out)
+                self.carry_unknown(name, payload, out)
 
     def read(self, frame: Frame, out: list[Event]) -> None:
         name = frame.headers.get(":event-type")
         if type(name) is str and name in EVENTS:
             self.read_event(name, frame.payload, out)
         elif frame.headers.get(":message-type") not in ("exception", "error"):
-            self.carry(name, frame.payload, out)
+            self.carry_unknown(name, frame.payload, out)
         elif self.stopped:
             self.complete(out)
         else:
             self.fail(decode_frame_error(frame, self.provider), out)
 
-    def carry(self, name: Json, payload: bytes, out: list[Event]) -> None:
-        """An event that we do not know, under its name."""
+    def carry_unknown(self, name: Json, payload: bytes, out: list[Event]) -> None:
+        """Carry an event that we cannot read as ``unknown``, under its name."""
         try:
             wire = decode_frame(payload)
         except NOT_JSON:
@@ -113,15 +113,15 @@ class Decoder(claude.BlockDecoder):
     def message_start(self, wire: Wire, out: list[Event]) -> None:
         self.begin(out)
 
-    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> claude.Growing:
+    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> claude.GrowingBlock:
         self.begin(out)
         growing = super().open(at, wire, block, out)
         if type(block) is TextBlock:
             self.texts[at] = growing
         return growing
 
-    def grow(self, at: Json, wire: Wire, out: list[Event]) -> claude.Growing:
-        """The block of a delta; one that had no start begins now."""
+    def grow(self, at: Json, wire: Wire, out: list[Event]) -> claude.GrowingBlock:
+        """The block that a delta belongs to; without a start event it begins now."""
         growing = self.growing.get(at)
         if growing is None:
             growing = self.open(at, wire, TextBlock("") if wire is NO_TEXT else ANSWER_BLOCKS.read(wire), out)
@@ -132,7 +132,7 @@ class Decoder(claude.BlockDecoder):
     def block_start(self, wire: Wire, out: list[Event]) -> None:
         start: Wire = wire["start"]
         if not start:
-            return  # of a text, as some servers write it: its first delta says so
+            return  # some servers begin a text so: its first delta opens it
         tag = next(iter(start))
         if tag == "image":
             self.pictures[wire["contentBlockIndex"]] = dict(start["image"])
@@ -164,26 +164,26 @@ class Decoder(claude.BlockDecoder):
         out.append(CitationDelta(growing.index, citation))
 
     def reasoning(self, at: Json, delta: Wire, out: list[Event]) -> None:
-        tag, said = next(iter(delta["reasoningContent"].items()))
-        if type(said) is not str:
+        tag, text = next(iter(delta["reasoningContent"].items()))
+        if type(text) is not str:
             raise TypeError("reasoningContent")
         growing = self.grow(at, NO_REASONING[tag], out)
         kind = type(self.fold.blocks[growing.index])
         if kind is not (RedactedThinkingBlock if tag == "redactedContent" else ThinkingBlock):
             raise TypeError("reasoningContent")
         if tag == "text":
-            out.append(self.fold.thinking(growing.index, said))
+            out.append(self.fold.thinking(growing.index, text))
         else:
-            growing.pieces.append(said)
+            growing.pieces.append(text)
 
     def call_input(self, at: Json, delta: Wire, out: list[Event]) -> None:
-        said, growing = delta["toolUse"]["input"], self.growing[at]
-        if type(said) is not str or "toolUse" not in growing.wire or growing.index not in self.fold.open_indexes:
+        text, growing = delta["toolUse"]["input"], self.growing[at]
+        if type(text) is not str or "toolUse" not in growing.wire or growing.index not in self.fold.open_indexes:
             raise TypeError("toolUse")
         if type(self.fold.blocks[growing.index]) is ToolUseBlock:
-            out.append(self.fold.arguments(growing.index, said))
+            out.append(self.fold.arguments(growing.index, text))
         else:
-            growing.pieces.append(said)
+            growing.pieces.append(text)
 
     def result_content(self, at: Json, delta: Wire, out: list[Event]) -> None:
         pieces, growing = delta["toolResult"], self.growing[at]
@@ -205,22 +205,22 @@ class Decoder(claude.BlockDecoder):
             self.end_block(growing.index, self.finished_block(growing.index), out)
 
     def finished_block(self, index: int) -> Block:
-        growing, said, start = self.places[index], self.fold.joined(index), self.fold.blocks[index]
+        growing, text, start = self.places[index], self.fold.joined(index), self.fold.blocks[index]
         if type(start) is TextBlock and not growing.pieces:
-            return TextBlock(said)
+            return TextBlock(text)
         wire = growing.wire
         match start:
             case TextBlock():
-                told = {"content": [{"text": said}]} if growing.parts else {}
-                wire = {"citationsContent": {**told, "citations": growing.pieces}}
+                content = {"content": [{"text": text}]} if growing.parts else {}
+                wire = {"citationsContent": {**content, "citations": growing.pieces}}
             case ThinkingBlock():
                 signed = {"signature": "".join(growing.pieces)} if growing.pieces else {}
-                wire = {"reasoningContent": {"reasoningText": {"text": said, **signed}}}
+                wire = {"reasoningContent": {"reasoningText": {"text": text, **signed}}}
             case RedactedThinkingBlock():
                 wire = {"reasoningContent": {"redactedContent": _join_bytes(growing.pieces)}}
             case ToolUseBlock():
                 start_of_call = wire["toolUse"]
-                return self.finished_call(said, {}, lambda value: {"toolUse": {**start_of_call, "input": value}})
+                return self.finished_call(text, {}, lambda value: {"toolUse": {**start_of_call, "input": value}})
             case ServerToolUseBlock():
                 wire = {"toolUse": {**wire["toolUse"], "input": parse_object("".join(growing.pieces)) or {}}}
             case ToolResultBlock() | ServerToolResultBlock():
@@ -232,12 +232,12 @@ class Decoder(claude.BlockDecoder):
 
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
         self.begin(out)
-        told = "usage" in self.envelope
+        has_usage = "usage" in self.envelope
         self.envelope |= _unpadded(wire)
         self.stopped = True
         self.texts.clear()
         self.close_blocks(out)
-        if told:
+        if has_usage:
             self.complete(out)
 
     def metadata(self, wire: Wire, out: list[Event]) -> None:
@@ -255,12 +255,12 @@ class Decoder(claude.BlockDecoder):
         return self.stopped
 
 
-def _says(wire: Json) -> bool:
+def _has_text(wire: Json) -> bool:
     """Whether a delta of a kind that we know holds text."""
     delta = wire.get("delta") if is_object(wire) else None
-    said = next(iter(delta.items()), ("", None)) if is_object(delta) else ("", None)
-    texts = said[1].values() if is_object(said[1]) else said[1:]
-    return said[0] in DELTAS and any(isinstance(text, str) and text for text in texts)
+    kind, content = next(iter(delta.items()), ("", None)) if is_object(delta) else ("", None)
+    texts = content.values() if is_object(content) else (content,)
+    return kind in DELTAS and any(isinstance(text, str) and text for text in texts)
 
 
 def _unpadded(payload: Json) -> Json:
@@ -289,7 +289,7 @@ NO_REASONING: dict[str, Wire] = {
     "signature": {"reasoningContent": {"reasoningText": {"text": ""}}},
     "redactedContent": {"reasoningContent": {"redactedContent": ""}},
 }
-# what a start lacks of the whole block
+# what a start lacks and the whole block has
 STARTS: dict[Json, Wire] = {"toolUse": {"input": {}}, "toolResult": {"content": []}}
 EVENTS: dict[Json, Any] = {
     "contentBlockDelta": Decoder.block_delta,

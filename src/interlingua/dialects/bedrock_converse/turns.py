@@ -1,9 +1,9 @@
 """Turns and system text. Tool results travel in user turns, which are split here into ``tool`` and ``user`` messages.
 
-The protocol wants turns to alternate, so neighbours of one wire role are one turn. Marks on a message: ``apart`` (it
-was a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
-``first`` (it opened the conversation though it is not the user's), ``textless`` (a document without a text beside it),
-``role`` (one that the protocol does not have, or none), ``content`` (there was none, or an empty one).
+Roles must alternate, so neighbours of one wire role are written as one turn. Marks on a message: ``apart`` (it was a
+turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
+``first`` (it opened the conversation although it is not the user's), ``textless`` (a document without a text beside
+it), ``role`` (one that the protocol does not have, or none), ``content`` (there was none, or an empty one).
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .. import claude
-from .cache_points import mark_between, points_last, with_points, write_with_point
+from .cache_points import mark_between, move_points_last, points_as_marks, write_with_point
 from .facts import IDS, NAME
 from .rows import ASSISTANT_BLOCKS, SYSTEM_BLOCKS, SYSTEM_TURN_BLOCKS, USER_BLOCKS
 
-USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # Enum attributes cost 40 ns each
+USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # aliases: Enum access costs 40 ns
 ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
 BLOCKS = {"user": USER_BLOCKS, "assistant": ASSISTANT_BLOCKS, "system": SYSTEM_TURN_BLOCKS}
 ROLE_WORDS = {USER: "user", TOOL: "user", ASSISTANT: "assistant", SYSTEM: "system"}
-ANYONES = {
+PORTABLE = {
     word: table.only(TextBlock, ToolUseBlock, ToolResultBlock, cache=lost(f"{NAME} has cache points of their own"))
     for word, table in BLOCKS.items()
 }
-"""Writers of the blocks that are written no matter who issued them. A cache mark makes a block of its own."""
+"""By wire role: tables of the blocks that need no issuer. Without cache marks, which are blocks on the wire."""
 PLAIN = frozenset((TextBlock, ThinkingBlock, ToolUseBlock))
 RESULTS: frozenset[type] = frozenset((ToolResultBlock,))
 BLANK: Wire = {"text": PLACEHOLDER}
@@ -56,13 +56,15 @@ def read_messages(wire: list[Json], provider: str | None) -> tuple[Message, ...]
         if not is_object(turn):
             raise ParseError(f"messages[{index}] is not an object")
         word = turn.get("role")
-        read_turn(turn, messages, origin, documents, again=index > 0 and word == before)
+        read_turn(turn, messages, origin, documents, same_role=index > 0 and word == before)
         before = word
     mark_same_names(documents)
     return tuple(messages)
 
 
-def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[DocumentBlock], *, again: bool) -> None:
+def read_turn(
+    turn: Wire, into: list[Message], origin: Origin, documents: list[DocumentBlock], *, same_role: bool
+) -> None:
     content: Json = turn.get("content")
     word = turn.get("role")
     rest: Wire = {}
@@ -73,7 +75,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[D
         rest = dict(turn)
         role = take_role(rest, mark, ROLES)
         blocks = _read_blocks(take_blocks(rest, mark), BLOCKS[ROLE_WORDS[role]])
-    if again:
+    if same_role:
         mark["apart"] = True
     kinds = frozenset(map(type, blocks))
     if into and not (rest or mark):
@@ -85,7 +87,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[D
             return
     if ToolResultBlock in kinds or DocumentBlock in kinds or OpaqueBlock in kinds:
         documents += _documents_in(blocks)
-        if _wants_text(content):
+        if _needs_text(content):
             mark["textless"] = True
     runs = [(role, blocks)] if role is not USER or ToolResultBlock not in kinds else result_runs(blocks)
     if not into and runs[0][0] not in (USER, TOOL):
@@ -95,20 +97,20 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[D
         into.append(Message(of, tuple(run), origin=origin if of is ASSISTANT else None, **fields))
         more: Wire = {"role": mark["role"]} if "role" in mark else {}
         if of is USER:
-            more["joined"] = True  # the next one has results
+            more["joined"] = True  # the next run has results
         fields = {"forms": {NAME: more}} if more else {}
 
 
 def _read_blocks(content: list[Json], table: Table) -> list[Block]:
     found: list[Any] = list(map(table.read, content))
-    blocks = with_points(found, table)
+    blocks = points_as_marks(found, table)
     if blocks is not found:
         mark_between(blocks)
     return blocks
 
 
 def _is_odd_result(block: Any) -> bool:
-    """Whether a result has a document, whose name must be looked at, or residue."""
+    """Whether a result has residue, or a document, whose name must be checked."""
     return bool(block.extras) or DocumentBlock in map(type, block.content)
 
 
@@ -121,7 +123,7 @@ def _documents_in(blocks: Sequence[Block]) -> list[DocumentBlock]:
 
 
 def mark_same_names(documents: Sequence[DocumentBlock]) -> None:
-    """Mark documents whose name an earlier one has: they were read so. The blocks are ours alone still."""
+    """Mark documents that repeat an earlier name. Changes the blocks in place: nobody else has them yet."""
     names: set[str] = set()
     for block in documents:
         name = (block.title or "").casefold()
@@ -130,13 +132,13 @@ def mark_same_names(documents: Sequence[DocumentBlock]) -> None:
         names.add(name)
 
 
-def _wants_text(content: Json) -> bool:
+def _needs_text(content: Json) -> bool:
     keys = {key for wire in content if is_object(wire) for key in wire} if is_array(content) else ()
     return "document" in keys and "text" not in keys
 
 
 def read_system(wire: list[Json]) -> tuple[Block, ...]:
-    return tuple(with_points(list(map(SYSTEM_BLOCKS.read, wire)), SYSTEM_BLOCKS))
+    return tuple(points_as_marks(list(map(SYSTEM_BLOCKS.read, wire)), SYSTEM_BLOCKS))
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -149,8 +151,8 @@ class Turns:
         self.target, self.ledger = target, ledger
         self.turns: list[Wire] = []
         self.before: Message | None = None
-        self.opener = Message(USER)  # of the latest turn
-        self.unusual: list[tuple[Message, int, Wire]] = []  # the opener of a turn, the place of its last message
+        self.opener = Message(USER)  # the first message of the latest turn
+        self.unusual: list[tuple[Message, int, Wire]] = []  # opener, index of the last message, turn
 
     def add(self, index: int, message: Message, follower: Message | None) -> None:
         """Write a message as a turn of its own, or as a part of the turn before."""
@@ -161,11 +163,11 @@ class Turns:
             self.opener = message
         else:
             ledger.where = ("messages", index)
-            if not message.content and _gives_way(message, follower):
+            if not message.content and _can_leave_out(message, follower):
                 ledger.lose_form("dropped", f"{NAME} merges turns of one role, and this one is empty")
                 return
             content = self.write_content(message) if usual is None else usual
-            if not content and self.before is None and _gives_way(message, follower):
+            if not content and self.before is None and _can_leave_out(message, follower):
                 ledger.lose_form("dropped", NOTHING_LEFT)
                 return
             self._add_content(message, content)
@@ -201,9 +203,9 @@ class Turns:
         return written
 
     def add_texts(self) -> None:
-        """A document needs a text beside it."""
+        """Add a text to every turn that has a document but no text, which the service refuses."""
         for opener, index, turn in self.unusual:
-            if _wants_text(turn.get("content")) and "textless" not in marks(NAME, opener):
+            if _needs_text(turn.get("content")) and "textless" not in marks(NAME, opener):
                 self.ledger.where = ("messages", index)
                 turn["content"].append(BLANK.copy())
                 reason = f"{NAME} requires a text beside a document; a placeholder was added"
@@ -217,7 +219,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
         return usual
     ledger.ids = IdMap(IDS, call_ids(messages))
     turns = Turns(target, ledger)
-    history = points_last(_in_order(messages, ledger), ledger)
+    history = move_points_last(_in_order(messages, ledger), ledger)
     for position, (index, message) in enumerate(history):
         if index >= skip:
             turns.add(index, message, history[position + 1][1] if position + 1 < len(history) else None)
@@ -226,7 +228,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
 
 
 def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
-    """A history of nothing but usual turns: the user's first, then by turns, results right behind their calls."""
+    """A usual history: the user begins, roles alternate, results follow their calls. None for any other history."""
     turns: list[Wire] = []
     word = "assistant"
     for message in messages:
@@ -236,7 +238,7 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
         word = "user" if word == "assistant" else "assistant"
         if message.extras or message.forms or (role is TOOL and not turns):
             return None
-        content = ANYONES[word].write_each_usual(message.content)
+        content = PORTABLE[word].write_each_usual(message.content)
         if not content:
             return None
         turns.append({"role": word, "content": content})
@@ -244,14 +246,14 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
 
 
 def write_usual(message: Message) -> list[Json] | None:
-    """The texts, calls and results of a message without marks or residue, whoever wrote it; None for others."""
+    """The wire content of texts, calls and results without marks or residue; None for any other message."""
     if message.extras or message.forms:
         return None
-    return ANYONES[ROLE_WORDS[message.role]].write_each_usual(message.content) or None
+    return PORTABLE[ROLE_WORDS[message.role]].write_each_usual(message.content) or None
 
 
-def _gives_way(message: Message, follower: Message | None) -> bool:
-    """Whether the next turn can stand for this one, which has nothing to say."""
+def _can_leave_out(message: Message, follower: Message | None) -> bool:
+    """Whether an empty message may be left out, because the next one belongs to the same wire turn."""
     same = follower is not None and ROLE_WORDS[follower.role] == ROLE_WORDS[message.role]
     return same and not marks(NAME, message)
 
@@ -261,7 +263,7 @@ def _role_of(turn: Wire) -> list[Json]:
 
 
 def _in_order(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
-    """Results right behind the turn that called, unless a turn of this protocol had them elsewhere."""
+    """The messages, results moved right behind their calls, unless this protocol was read with them elsewhere."""
     if any(message.role is TOOL and "joined" in marks(NAME, message) for message in messages):
         return list(enumerate(messages))
     return settled(messages, ledger)
