@@ -29,7 +29,7 @@ class Ollama(WireDialect):
         decoder=Decoder,
         encoder=Encoder,
         write_messages=lambda messages, target, ledger, provider: write_messages(messages, target, ledger),
-        # System text has no key of its own: it is the messages that open the history.
+        # System text has no key of its own: it is written as the first messages.
         write_system=lambda system, target, ledger, provider: write_system(system, ledger),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),
         write_choice=lambda choice, target, ledger, provider: lose_choice(choice, ledger),

@@ -1,6 +1,6 @@
-"""Errors: a status and a sentence, ``{"error": "…"}``. There are no codes, so the status is the word.
+"""Errors: a status and a sentence, ``{"error": "…"}``. There are no codes, so the status tells the class.
 
-And what a request must have, so that the server does not answer with an error.
+Also what a request must have.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .facts import NAME
 
 
 def words(wire: Json) -> tuple[Json, ...]:
-    """Only a proxy, or another endpoint, has an object that says more."""
+    """The codes of an error that is an object: a proxy, or another endpoint, may send one."""
     inner = wire.get("error") if is_object(wire) else None
     return (inner.get("code"), inner.get("type")) if is_object(inner) else ()
 
@@ -37,7 +37,7 @@ ERRORS = WireErrors(
     ErrorRow(499, "", CancelledError),
     statuses={503: OverloadedError},  # its queue is full; the sentence that says so may change
     words=words,
-    write=lambda error, word, said: {"error": said},
+    write=lambda error, word, message: {"error": message},
 )
 
 # ---------------------------------------------------------------------------------------- what a request must have
@@ -71,5 +71,5 @@ REQUIREMENTS = Requirements(
         "value": "{place} is expected to be one of {expected}, and is {got}",
     },
     spell=lambda path: brackets(path) or "the body",
-    refusal=lambda said, wrong: ({"error": said}, None),
+    refusal=lambda message, wrong: ({"error": message}, None),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Marks of Ollama that were saved before its phrases were rows (``codec.old_marks``)."""
+"""Renews marks of Ollama that older versions saved (``codec.old_marks``)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .rows import BLOCKS, CALLS, TOOLS, TURNS
 
 
 def row_of(value: Any) -> Row | None:
-    """The row of a message."""
+    """The row that writes a message."""
     return TURNS.rows[0] if type(value) is Message else None
 
 
 def absent(value: Any, held: Json) -> dict[str, Json]:
-    """A result may not have named its tool."""
+    """What the old mark ``absent`` means: a result did not name its tool."""
     return {"unnamed": True} if "tool_name" in held else {}
 
 

@@ -1,14 +1,14 @@
-"""Reading turns. A tool result is a turn of its own; a run of them is one message of ours.
+"""Reads turns. On the wire every tool result is a turn; consecutive results become one message.
 
-A message of the wire has a key for each kind of block, without an order among them: blocks are read in the order of
+A wire message has a key for each kind of block, without an order among them: blocks are read in the order of
 ``PLACES``. Leading system turns are ``Request.system``, one block each. Results without a call id are matched by name,
 then by order.
 
-Marks on a message: ``inline`` (a leading system turn that is more than text, and stays a turn), ``apart`` (results that
-do not stand behind their calls; a turn that follows another of the model's, and one of them calls). On a result:
-``unnamed`` (it did not name its tool), ``derived`` (the id that we gave it), ``id`` (the one that it had, if any). On a
-call: ``derived`` (the id that we gave it, because the wire had none), ``numbered`` (whether it has its
-``function.index``, where that is not usual), ``arguments`` (they came as a string).
+Marks on a message: ``inline`` (a leading system turn that has more than text, and stays a turn), ``apart`` (results
+that do not stand behind their calls; an assistant turn behind another one, if one of them calls). On a result:
+``unnamed`` (it did not name its tool), ``derived`` (the id that we gave it), ``id`` (the id that it had, if any). On a
+call: ``derived`` (the id that we gave it, because the wire had none), ``numbered`` (whether it had a
+``function.index``, where that is not usual), ``arguments`` (they were a string).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from ...types.words import Role
 from .facts import NAME
 from .rows import BLOCKS, CALLS, RESULTS, ROLES, TURNS, Turn
 
-SYSTEM, USER, ASSISTANT, TOOL = Role.system, Role.user, Role.assistant, Role.tool  # an Enum's attribute costs 40 ns
-Mint = Callable[[int], str]
-"""Gives an id to a call that has none, by its place among the blocks."""
+SYSTEM, USER, ASSISTANT, TOOL = Role.system, Role.user, Role.assistant, Role.tool  # aliases: Enum access costs 40 ns
+MakeId = Callable[[int], str]
+"""Makes an id for a call that has none, from its place among the blocks."""
 
 # ------------------------------------------------------------------------------------------------------------- blocks
 
 
-def read_blocks(turn: Turn, mint: Mint, *, answer: bool) -> list[Block]:
-    """What a message says. ``answer``: the server wrote it."""
+def read_blocks(turn: Turn, make_id: MakeId, *, answer: bool) -> list[Block]:
+    """The blocks of a message. ``answer``: the server wrote it, not a client."""
     blocks: list[Block] = []
     if turn.thinking:
         blocks.append(ThinkingBlock(turn.thinking))
@@ -52,19 +52,19 @@ def read_blocks(turn: Turn, mint: Mint, *, answer: bool) -> list[Block]:
     for number, call in enumerate(turn.tool_calls or ()):
         block = REFUSED if answer else CALLS.read(call)
         if type(block) is not ToolUseBlock or block.extras or not block.id:
-            block = read_call(call, number, len(blocks), mint, answer=answer)
+            block = read_call(call, number, len(blocks), make_id, answer=answer)
         blocks.append(block)
     return blocks
 
 
-def read_call(wire: Json, number: int, place: int, mint: Mint, *, answer: bool) -> Block:
-    """A call with something to remember. The server numbers the calls of an answer; clients send none back."""
+def read_call(wire: Json, number: int, place: int, make_id: MakeId, *, answer: bool) -> Block:
+    """Read a call that needs an id or marks. The server numbers the calls of an answer; clients do not."""
     plain, found, text = _plain_call(wire, number, answer=answer)
     block: Any = CALLS.read(plain)
     if type(block) is not ToolUseBlock or "arguments" in block.extras.get(NAME, {}).get("function", ()):
         return OpaqueBlock(NAME, {"tool_calls": wire})
     if found or not block.id:
-        id = block.id or mint(place)
+        id = block.id or make_id(place)
         if not block.id:
             found["derived"] = id
         return replace(block, id=id, input_text=text, forms={NAME: {**marks(NAME, block), **found}})
@@ -72,7 +72,7 @@ def read_call(wire: Json, number: int, place: int, mint: Mint, *, answer: bool) 
 
 
 def _plain_call(wire: Json, number: int, *, answer: bool) -> tuple[Json, Wire, str | None]:
-    """A call with its arguments as an object and without its number; marks; the text of arguments that were one."""
+    """A call with arguments as an object and without its number; marks; the text of its arguments if they were text."""
     function = wire.get("function") if is_object(wire) else None
     if not is_object(function):
         return wire, {}, None
@@ -95,42 +95,42 @@ def _plain_call(wire: Json, number: int, *, answer: bool) -> tuple[Json, Wire, s
 
 
 class Pairing:
-    """Ids for calls and results that came without one: the same history always gets the same ids."""
+    """Makes ids for calls and results that have none. The same history always gets the same ids."""
 
     def __init__(self, turns: Sequence[Json]) -> None:
         self.turns = turns
         self.turn = 0
-        self.open: list[ToolUseBlock] = []
-        self.home: int | None = None  # the message that made these calls
+        self.unanswered: list[ToolUseBlock] = []
+        self.caller: int | None = None  # the index of the message with these calls
 
     @cached_property
     def taken(self) -> set[str]:
         return {id for turn in self.turns for call in _wire_calls(turn) if type(id := call.get("id")) is str}
 
-    def call(self, blocks: Sequence[Block], home: int | None) -> None:
-        """Results answer the calls of the latest turn that made any."""
+    def add_calls(self, blocks: Sequence[Block], caller: int | None) -> None:
+        """Remember the calls of a turn: results answer the latest turn that has calls."""
         if calls := [block for block in blocks if type(block) is ToolUseBlock]:
-            self.open, self.home = calls, home
+            self.unanswered, self.caller = calls, caller
 
-    def mint(self, index: int) -> str:
-        """``call_<block index>``; in a turn where that is taken, with the turn's number too."""
+    def make_id(self, index: int) -> str:
+        """``call_<block index>``, or ``call_<turn>_<block index>`` if that id is taken."""
         id = f"call_{index}"
         if id in self.taken:
             id = f"call_{self.turn}_{index}"
         self.taken.add(id)
         return id
 
-    def answer(self, id: str | None, name: str | None) -> str:
-        """The call that a result answers: by id, else by name, else by order, else one of its own."""
-        for place, call in enumerate(self.open):
+    def match(self, id: str | None, name: str | None) -> str:
+        """The id of the call that a result answers: by id, else by name, else by order; a new id if none is left."""
+        for place, call in enumerate(self.unanswered):
             if call.id == id:
-                del self.open[place]
+                del self.unanswered[place]
                 return call.id
-        likely = [call for call in self.open if id is None or "derived" in marks(NAME, call)]
+        likely = [call for call in self.unanswered if id is None or "derived" in marks(NAME, call)]
         found = next((call for call in likely if call.name == name), likely[0] if likely else None)
         if found is None:
-            return id or self.mint(0)
-        self.open.remove(found)
+            return id or self.make_id(0)
+        self.unanswered.remove(found)
         return found.id
 
 
@@ -144,7 +144,7 @@ def read_messages(turns: list[Json], provider: str | None) -> tuple[tuple[Block,
     system: list[Block] = []
     messages: list[Message] = []
     pairing, origin, apart = Pairing(turns), Origin(provider, NAME), False
-    results: list[Block] = []  # those of the run that is being read
+    results: list[Block] = []  # of the run that is being read
     for index, wire in enumerate(turns):
         if not is_object(wire):
             raise ParseError(f"messages[{index}] is not an object")
@@ -152,7 +152,7 @@ def read_messages(turns: list[Json], provider: str | None) -> tuple[tuple[Block,
         word = wire.get("role")
         if word == "tool" or (type(word) is str and word.lower() == "tool"):
             results.append(read_result(RESULTS.read(wire), pairing))
-            apart = apart or pairing.home != len(messages) - 1
+            apart = apart or pairing.caller != len(messages) - 1
             continue
         if results:
             messages.append(Message(TOOL, tuple(results)))
@@ -168,13 +168,13 @@ def read_messages(turns: list[Json], provider: str | None) -> tuple[tuple[Block,
 
 
 def read_turn(turn: Turn, word: Json, pairing: Pairing, messages: list[Message], origin: Origin) -> Message:
-    """A turn that is no result. ``word`` is its role on the wire."""
+    """Read a turn that is not a result. ``word`` is its role on the wire."""
     role, extras, forms = turn.role, turn.extras, turn.forms
     before = messages[-1].role if messages else None
-    blocks = read_blocks(turn, pairing.mint, answer=False)
+    blocks = read_blocks(turn, pairing.make_id, answer=False)
     if turn.tool_calls:
-        pairing.call(blocks, len(messages) if role is ASSISTANT else None)
-    if role is before is ASSISTANT and pairing.home in (len(messages) - 1, len(messages)):
+        pairing.add_calls(blocks, len(messages) if role is ASSISTANT else None)
+    if role is before is ASSISTANT and pairing.caller in (len(messages) - 1, len(messages)):
         forms = _with_mark(forms, "apart")
     if before is None and role is SYSTEM:
         forms = _with_mark(forms, "inline")
@@ -195,7 +195,7 @@ def _with_mark(forms: dict[str, Json], mark: str) -> dict[str, Json]:
 
 def read_result(turn: Turn, pairing: Pairing) -> ToolResultBlock:
     sent, name, forms = turn.tool_call_id, turn.tool_name, turn.forms
-    id = pairing.answer(sent, name)
+    id = pairing.match(sent, name)
     if id != sent:
         forms = {NAME: {**forms.get(NAME, {}), "derived": id, **({} if sent is None else {"id": sent})}}
     if name is None:
@@ -203,14 +203,14 @@ def read_result(turn: Turn, pairing: Pairing) -> ToolResultBlock:
     if turn.content and not (turn.thinking or turn.images or turn.tool_calls):
         content: tuple[Block, ...] = (TextBlock(turn.content),)
     else:
-        content = tuple(read_blocks(turn, pairing.mint, answer=False))
+        content = tuple(read_blocks(turn, pairing.make_id, answer=False))
     if turn.extras or forms:
         return ToolResultBlock(id, content, name, extras=turn.extras, forms=forms)
     return ToolResultBlock(id, content, name)
 
 
 def mark_apart(messages: list[Message]) -> tuple[Message, ...]:
-    """The server takes results anywhere; we would write them behind their calls."""
+    """Mark results, if any do not stand behind their calls, where we would write them."""
     if [index for index, _ in settled(messages, Ledger())] == list(range(len(messages))):
         return tuple(messages)
     apart = {NAME: {"apart": True}}

@@ -1,13 +1,12 @@
-"""The request of Ollama: what lies around the turns; and a prompt, the request of the older ``/api/generate``.
+"""Requests of Ollama: everything but the turns. Also prompts, the requests of the older ``/api/generate``.
 
-The protocol streams unless it is told not to; ours does not unless it is told to. So a body without ``stream`` is read
-as ``stream=True``, and a request that does not say is written with ``"stream": false``, declared as added: whoever did
-not ask for a stream does not get one.
+The server streams by default, our ``Request`` does not. So a body without ``stream`` is read as ``stream=True``, and a
+request without ``stream`` is written with ``"stream": false``, declared as added: nobody gets a stream without asking.
 
-A prompt is read as the chat that it stands for (``context``, the tokens of all that went before, is an opaque block of
-the model's turn) and written back as it came, while the request still is one prompt.
+A prompt is read as the chat that it stands for; its ``context``, the tokens of the conversation so far, is an opaque
+block of an assistant turn. It is written as a prompt again, as long as the request is still a single prompt.
 
-Marks: ``stream`` (what was sent, if anything, where that is neither true nor false, and what it meant), ``messages``
+Marks: ``stream`` (the value on the wire, if any, where it was neither true nor false, and its meaning), ``messages``
 (``absent``), ``tools`` (an empty list, or null), ``model`` (it came from outside the body), ``endpoint``
 (``generate``).
 """
@@ -73,7 +72,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
 
 
 def read_prompt(rest: Wire, fields: dict[str, Any], provider: str | None) -> None:
-    """A prompt, as the turns of a chat."""
+    """Read a prompt as the turns of a chat."""
     turns: list[Json] = []
     before = read_context(rest)
     if type(rest.get("system")) is str and rest["system"]:
@@ -87,7 +86,7 @@ def read_prompt(rest: Wire, fields: dict[str, Any], provider: str | None) -> Non
 
 
 def read_context(rest: Wire) -> tuple[OpaqueBlock, ...]:
-    """The tokens of all that went before, which only this server understands."""
+    """Take ``context``, the tokens of the conversation so far, which only this server understands."""
     if not is_array(rest.get("context")) or not rest["context"]:
         return ()
     return (OpaqueBlock(NAME, {"context": rest.pop("context")}),)
@@ -111,13 +110,13 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
         if "endpoint" in mark and not as_prompt:
-            leave_prompt_keys(body, ledger)
+            lose_prompt_keys(body, ledger)
         ledger.foreign(request, NAME)
     return Encoded(body, PROMPT_PATH if as_prompt else PATH, {}, tuple(ledger.losses))
 
 
 def is_prompt(request: Request) -> bool:
-    """Whether what came as a prompt still is one."""
+    """Whether a request was read as a prompt and can still be written as one."""
     if marks(NAME, request).get("endpoint") != "generate" or len(request.system) > 1 or request.tools:
         return False
     if not 1 <= len(request.messages) <= 2 or request.messages[-1].role != Role.user:
@@ -147,7 +146,7 @@ def write_history(request: Request, body: Wire, target: Target | None, ledger: L
 
 
 def write_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list[Wire]:
-    """One turn for each block: nothing has to be joined."""
+    """Write one system turn for each block."""
     turns: list[Wire] = []
     for place, block in placed:
         if is_plain_text(block):
@@ -164,7 +163,7 @@ def write_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list[
 
 
 def write_prompt(turns: list[Wire], body: Wire) -> None:
-    """The turns of a chat as a prompt."""
+    """Write the turns of a chat as a prompt."""
     for turn in turns:
         role, content = turn.pop("role", "user"), turn.pop("content", "")
         if role == "user":
@@ -174,8 +173,8 @@ def write_prompt(turns: list[Wire], body: Wire) -> None:
         body.update(turn)
 
 
-def leave_prompt_keys(body: Wire, ledger: Ledger) -> None:
-    """What came as a prompt and has become a conversation loses what only a prompt can have."""
+def lose_prompt_keys(body: Wire, ledger: Ledger) -> None:
+    """Remove the keys that only a prompt can have from a request that was read as a prompt and is a chat now."""
     for key in PROMPT_KEYS:
         if key in body and not is_blank(body.pop(key)):
             why = f"`{key}` is a field of {PROMPT_PATH}, and the request goes to {PATH}"
@@ -183,7 +182,7 @@ def leave_prompt_keys(body: Wire, ledger: Ledger) -> None:
 
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
-    """Definitions. What is changed in their schemas is known for all of them at once."""
+    """Write definitions. ``PLANS`` gives the changes to all of their schemas at once."""
     writers = OFFERED.writers
     written: list[Wire | None] = [writers[type(tool)](tool) for tool in tools]
     for index, plan in PLANS.of(tools).items():
@@ -203,7 +202,7 @@ def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
 
 
 def lose_choice(choice: ToolChoice, ledger: Ledger) -> None:
-    """The model always decides: the protocol has no word for any choice."""
+    """Declare the tool choice lost: the protocol has none, and the model always decides."""
     weight: LossWeight = "form" if choice == ToolChoice.auto() else "content"
     ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice", weight=weight)
 

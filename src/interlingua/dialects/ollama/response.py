@@ -1,8 +1,8 @@
-"""The answer of Ollama. The stream reads its last line with the same functions.
+"""Reads and writes answers of Ollama. The stream decoder reads its last line with the same functions.
 
-Marks: ``message`` (those of the message), ``no message`` (there was none), ``done_reason`` (a word that is not ours for
-it), ``usage`` (numbers that are not what we would write; see ``codec.usage``), ``endpoint`` (``generate``: the answer
-to a prompt).
+Marks: ``message`` (the marks of the message), ``no message`` (there was none), ``done_reason`` (a word where we would
+write another), ``usage`` (counts that we would write otherwise; see ``codec.rows.usage``), ``endpoint`` (``generate``:
+the answer to a prompt).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from .request import read_context
 from .rows import ANSWER, ANSWERS, STOP, USAGE, Turn
 from .write_turns import write_slots
 
-# attribute access on an Enum costs 40 ns
+# aliases: attribute access on an Enum costs 40 ns
 ASSISTANT, END, CALLED = Role.assistant, StopReason.end_turn, StopReason.tool_use
 NEAREST_STOP = {StopReason.context_overflow: "length"}
 COUNTS = tuple(USAGE.keys.values())
-KNOWN_BY = ("message", "response", "done", "choices")  # the last is of its other protocol, and was recorded
+ANSWER_KEYS = ("message", "response", "done", "choices")  # recorded answers have ``choices``, of its other protocol
 
 
-def mint(place: int) -> str:
-    """The id of a call that came without one."""
+def make_id(place: int) -> str:
+    """An id for a call that has none, from its place among the blocks."""
     return f"call_{place}"
 
 
@@ -53,9 +53,9 @@ def read_response(
 ) -> Response:
     if is_object(body) and body.get("error"):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
-    body = answer_of(body, NAME, *KNOWN_BY)
-    prompted = is_prompted(body)
-    fields, rest, marks = ANSWER.take(as_chat(body) if prompted else body)
+    body = answer_of(body, NAME, *ANSWER_KEYS)
+    prompted = is_prompt_answer(body)
+    fields, rest, marks = ANSWER.take(as_chat_answer(body) if prompted else body)
     if prompted:
         marks["endpoint"] = "generate"
     blocks = [*read_message(rest, marks), *read_context(rest)]
@@ -66,13 +66,13 @@ def read_response(
     return Response(tuple(blocks), **fields, **kept(NAME, rest, marks))
 
 
-def is_prompted(body: Wire) -> bool:
-    """Whether an answer, or a line of one, is that to a prompt."""
+def is_prompt_answer(body: Wire) -> bool:
+    """Whether an answer, or a line of a stream, is the answer to a prompt."""
     return type(body.get("response")) is str and "message" not in body
 
 
-def as_chat(body: Wire) -> Wire:
-    """The answer to a prompt, or a line of one, as the chat endpoint would give it."""
+def as_chat_answer(body: Wire) -> Wire:
+    """The answer to a prompt, or a line of a stream, as the chat endpoint would send it."""
     wire = {key: value for key, value in body.items() if key not in ("response", "thinking", "tool_calls")}
     message: Wire = {"role": "assistant", "content": body["response"]}
     message |= {key: body[key] for key in ("thinking", "tool_calls") if key in body}
@@ -80,7 +80,7 @@ def as_chat(body: Wire) -> Wire:
 
 
 def read_message(rest: Wire, marks: Wire) -> list[Block]:
-    """Take the message; what it says beyond its blocks is residue in its own nesting."""
+    """Take the message and return its blocks; its other keys stay residue below ``message``."""
     if type(rest.get("message")) is not dict:
         marks["no message"] = True
         return []
@@ -89,37 +89,37 @@ def read_message(rest: Wire, marks: Wire) -> list[Block]:
         rest["message"] = turn.extras[NAME]
     if turn.forms:
         marks["message"] = turn.forms[NAME]
-    return read_blocks(turn, mint, answer=True)
+    return read_blocks(turn, make_id, answer=True)
 
 
 def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) -> None:
-    """Why the answer ended, and its usage."""
+    """Read why the answer ended, and its usage."""
     ENDINGS[calls].read(fields, rest, marks)
     counts = {key: rest[key] for key in COUNTS if key in rest}
     if not [count for count in counts.values() if type(count) is int and count >= 0]:
-        return  # counts of zero are left out by the server; where both are, nothing is known
-    fields["usage"], left, odd = USAGE.read(counts)
+        return  # the server leaves out counts of zero; if both are missing, nothing is known
+    fields["usage"], left, unusual = USAGE.read(counts)
     for key in counts.keys() - left.keys():
         del rest[key]
-    if odd is not None:
-        marks["usage"] = odd
+    if unusual is not None:
+        marks["usage"] = unusual
 
 
 def _ending(*, calls: bool) -> StopWord:
-    """Why an answer ended: one that ends as usual in calls waits for their results."""
+    """How the stop reason is read and written. A usual end means ``tool_use`` in an answer with calls."""
 
-    def meaning(word: Json) -> StopReason:
+    def read(word: Json) -> StopReason:
         found = STOP.reads.get(word, END) if type(word) is str else END
         return CALLED if calls and found is END else found
 
-    def ours(reason: StopReason) -> str:
+    def write(reason: StopReason) -> str:
         return STOP.writes.get(reason) or NEAREST_STOP.get(reason, "stop")
 
-    return StopWord(NAME, "done_reason", meaning, ours)
+    return StopWord(NAME, "done_reason", read, write)
 
 
 ENDINGS = {calls: _ending(calls=calls) for calls in (False, True)}
-"""By whether the answer calls."""
+"""By whether the answer has calls."""
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -133,8 +133,8 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     if response.content or "no message" not in mark:
         wire["message"] = ANSWERS.write(_turn(response, slots, mark), Ledger())
     write_end(response, wire, mark, ledger)
-    if is_prompt_wanted(response, request):
-        wire = as_generate(wire)
+    if is_for_prompt(response, request):
+        wire = as_prompt_answer(wire)
     return Encoded(wire, None, {}, tuple(ledger.losses))
 
 
@@ -147,7 +147,7 @@ def _turn(response: Response, slots: dict[str, Any], mark: Wire) -> Turn:
 
 
 def write_end(response: Response, wire: Wire, mark: Wire, ledger: Ledger) -> None:
-    """Everything but the message, which is in ``wire`` already."""
+    """Write everything but the message, which is in ``wire`` already."""
     wire |= ANSWER.put(response, ledger)
     calls = ToolUseBlock in map(type, response.content) and has_whole_calls(response, NAME)
     wire |= ENDINGS[calls].write(response, mark, ledger)
@@ -172,15 +172,15 @@ def write_usage(response: Response, mark: Wire, ledger: Ledger) -> Wire:
     return USAGE.write(usage, mark.get("usage"))
 
 
-def as_generate(wire: Wire) -> Wire:
-    """An answer of the chat endpoint, or a line of one, as the answer to a prompt."""
+def as_prompt_answer(wire: Wire) -> Wire:
+    """An answer of the chat endpoint, or a line of a stream, as the answer to a prompt."""
     flat = {key: value for key, value in wire.items() if key != "message"}
     message: Wire = {key: value for key, value in wire.get("message", {}).items() if key != "role"}
     return {**flat, "response": message.pop("content", ""), **message}
 
 
-def is_prompt_wanted(response: Response | None, request: Request | None) -> bool:
-    """Whether an answer is one to a prompt: it came so, or the request did."""
+def is_for_prompt(response: Response | None, request: Request | None) -> bool:
+    """Whether an answer is written as one to a prompt: it was read so, or its request was a prompt."""
     for value in (response, request):
         if value is not None and value.forms and marks(NAME, value).get("endpoint") == "generate":
             return True

@@ -1,9 +1,9 @@
 """The phrases of Ollama: our field, their key. ``codec.rows`` says what a row means.
 
 A message has a key for each kind of block. In ``BLOCKS`` a block is an object of that key alone, and ``CALLS`` has what
-stands in ``tool_calls``; ``slots`` puts them together. ``Turn`` is a message of the wire, key by key. The rules before
-the tables say what the protocol refuses in a value that another dialect or the caller made, and what is written
-instead.
+stands in ``tool_calls``; ``write_turns.write_slots`` puts them together. ``Turn`` is a wire message, key by key. The
+rules before the tables say what the protocol refuses in a value that another dialect or the caller made, and what is
+written instead.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from .facts import EPOCH, LEVELS, NAME, NEAREST_LEVEL, media_type
 
 
 class Turn(Value, frozen=True):
-    """One message of the wire: its role and its keys. ``extras`` and ``forms`` are those of the value it stands for."""
+    """A wire message: its role and its keys. ``extras`` and ``forms`` are those of our message or result."""
 
     role: Role = Role.user
     content: str = ""
@@ -71,7 +71,7 @@ class Turn(Value, frozen=True):
 
 
 class Roles(Vocabulary):
-    """Roles, as the server reads them: in any case. What is no role is read as the user's."""
+    """Roles, in upper or lower case as the server reads them. An unknown role is read as ``user``."""
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         return self.reads.get(wire.lower(), Role.user) if type(wire) is str else Role.user
@@ -88,7 +88,7 @@ ROLES = Roles(
 )
 STOP = Vocabulary(
     {
-        "stop": StopReason.end_turn,  # of a turn with calls too: there it is tool_use
+        "stop": StopReason.end_turn,  # with calls it is tool_use (``response``)
         "length": StopReason.max_tokens,
         "load": StopReason.end_turn,
         "unload": StopReason.end_turn,
@@ -97,17 +97,17 @@ STOP = Vocabulary(
 LIMIT = AtLeast(1, f"{NAME} reads a limit below 1 as none")
 ARRAY = Plain("an array", list, blank=[])
 
-# ---------------------------------------------------------------------------------------------------- kinds of its own
+# ------------------------------------------------------------------------------------------------------ kinds of fields
 
 
-def read_picture(wire: Json) -> Any:
-    """Data in base64. The server refuses a data URL."""
+def read_image(wire: Json) -> Any:
+    """Read an image, which is base64; the server refuses data URLs."""
     if type(wire) is not str or wire.startswith("data:"):
         return REFUSED
     return Base64Source(media_type(wire), wire)
 
 
-def write_picture(source: Base64Source, ledger: Ledger) -> Json:
+def write_image(source: Base64Source, ledger: Ledger) -> Json:
     if source.media_type != media_type(source.data):
         ledger.lose_form("dropped", f"images of {NAME} have no media type", "media_type")
     ledger.foreign(source, NAME)
@@ -115,7 +115,7 @@ def write_picture(source: Base64Source, ledger: Ledger) -> Json:
 
 
 def read_think(wire: Json) -> Any:
-    """``think`` is a switch or a level, not both."""
+    """Read ``think``, which is either a boolean or a level."""
     if type(wire) is bool:
         return Thinking(mode="enabled" if wire else "disabled")
     return Thinking(effort=wire) if type(wire) is str and wire in LEVELS else REFUSED
@@ -156,7 +156,7 @@ def _write_effort(effort: str, mode: str | None, ledger: Ledger) -> bool | str:
 
 
 def read_format(wire: Json) -> Any:
-    """A schema. Any JSON (``"json"``) is residue."""
+    """Read a schema; ``"json"`` is read in ``request``."""
     return wire if is_object(wire) and wire else REFUSED
 
 
@@ -166,66 +166,66 @@ def write_format(schema: dict[str, Json], ledger: Ledger) -> Json:
     return schema or "json"
 
 
-def as_read(wire: Json) -> bool:
-    """What these functions read is what they write."""
+def always(wire: Json) -> bool:
+    """True, because the functions above write every value as they read it."""
     return True
 
 
-PICTURE = By(read_picture, write_picture, name="a string", usual=as_read)
-THINK = By(read_think, write_think, name="a boolean or a string", usual=as_read)
-FORMAT = By(read_format, write_format, name="an object", usual=as_read, blank="")
+IMAGE_DATA = By(read_image, write_image, name="a string", usual=always)
+THINK = By(read_think, write_think, name="a boolean or a string", usual=always)
+FORMAT = By(read_format, write_format, name="an object", usual=always, blank="")
 
 # ------------------------------------------------------------------------------------------------------------- schemas
-# Clients send the same tools with every request, so the latest schema found to fit is remembered for each tool name: to
-# compare is much cheaper than to check. What is remembered is a copy, which nobody else can change.
+# Clients send the same tools with every request, so the last schema that fits is remembered for each tool name:
+# comparing is much cheaper than checking. A copy is remembered, because the caller may change the schema.
 
-MOST = 256  # schemas that are remembered
-_known: dict[str, Wire] = {}
+MAX_REMEMBERED = 256
+_fitting: dict[str, Wire] = {}
 
 
 def is_fitting(tool: ToolDefinition) -> bool:
-    """Whether the server's own type of a tool's parameters holds all of a schema."""
+    """Whether the server's type for the parameters of a tool can hold all of the tool's schema."""
     schema = tool.input_schema
-    if _known.get(tool.name) == schema:
+    if _fitting.get(tool.name) == schema:
         return True
     found = narrow_tool(schema, NAME)
     if found is None or found.change is not None:
         return False
-    if len(_known) >= MOST:
-        _known.clear()
-    with suppress(*NO_JSON):  # whoever sends it will hear of it
-        _known[tool.name] = to_builtins(schema)
+    if len(_fitting) >= MAX_REMEMBERED:
+        _fitting.clear()
+    with suppress(*NO_JSON):  # sending it raises the error
+        _fitting[tool.name] = to_builtins(schema)
     return True
 
 
-def judge(schema: Wire) -> tuple[Wire, tuple[Declared, ...]]:
-    """A schema of parameters as the server's types hold it, and what to declare."""
-    said, changes = project_schema(schema, NAME)
+def fit_schema(schema: Wire) -> tuple[Wire, tuple[Declared, ...]]:
+    """A schema of parameters as the server's types can hold it, and the losses to declare."""
+    fitted, changes = project_schema(schema, NAME)
     losses: list[Declared] = []
-    if said != schema:
+    if fitted != schema:
         why, weight = narrowed(NAME, changes)
         losses.append(("approximated", why, "input_schema", weight))
-    if said.get("type") != "object":
+    if fitted.get("type") != "object":
         losses.append(("added", f"{NAME} requires `type: object`; it was added", "input_schema/type", "form"))
-        said = {"type": "object", **{key: value for key, value in said.items() if key != "type"}}
-    return said, tuple(losses)
+        fitted = {"type": "object", **{key: value for key, value in fitted.items() if key != "type"}}
+    return fitted, tuple(losses)
 
 
-def as_fitting(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    schema, losses = judge(tool.input_schema)
+def fit_tool(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    schema, losses = fit_schema(tool.input_schema)
     for kind, why, path, weight in losses:
         ledger.lose(kind, why, *path.split("/"), weight=weight)
     return replace(tool, input_schema=schema)
 
 
-PLANS = Plans(judge, NAME)
-"""What becomes of the schemas of tools that are offered."""
+PLANS = Plans(fit_schema, NAME)
+"""How the schemas of the tools of a request are changed."""
 
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
 def as_plain_text(block: DocumentBlock, ledger: Ledger) -> TextBlock | None:
-    """A document of text as text; others cannot be sent."""
+    """A text document as a text block. Other documents cannot be sent."""
     if not isinstance(block.source, TextSource) or not block.source.text:
         ledger.lose("dropped", f"{NAME} takes no documents")
         return None
@@ -238,17 +238,17 @@ def _is_undescribed(tool: ToolDefinition) -> bool:
     return type(about) is not str or not about
 
 
-def _described(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    """What is said of the parameters as a whole is said of the tool, which may say it already."""
-    told, about = tool.description or "", str(tool.input_schema["description"])
+def _describe(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    """Move the description of the parameters to the tool's own, unless that contains it already."""
+    description, about = tool.description or "", str(tool.input_schema["description"])
     schema = {key: value for key, value in tool.input_schema.items() if key != "description"}
     why = f"parameters of {NAME} have no description as a whole"
-    if about in told:
+    if about in description:
         ledger.lose_form("dropped", f"{why}; the tool says the same", "input_schema", "description")
         return replace(tool, input_schema=schema)
     ledger.lose_form("moved", f"{why}; sent with the tool's", "input_schema", "description")
     ledger.lose_form("approximated", f"{why}; sent with the tool's", "description")
-    return replace(tool, input_schema=schema, description=f"{told}\n\n{about}" if told else about)
+    return replace(tool, input_schema=schema, description=f"{description}\n\n{about}" if description else about)
 
 
 def _without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
@@ -258,18 +258,18 @@ def _without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
 
 UNDESCRIBED = "'description' not in {0}.input_schema or {holds}({0})"
 NO_EMPTY_THINKING = drop(f"{NAME} has no empty thinking", "state")
-NO_LINKS = drop(f"{NAME} takes images as data only, not by URL or file id")
+DATA_ONLY = drop(f"{NAME} takes images as data only, not by URL or file id")
 
 # fmt: off
 #                 what is accepted                                                      what is written otherwise
 FILLED     = filled(NAME)
-THOUGHT    = rule(when("text", lambda block: bool(block.text)),                         NO_EMPTY_THINKING)
-AS_DATA    = rule(when("source", lambda block: type(block.source) is Base64Source),     NO_LINKS)
+NOT_EMPTY    = rule(when("text", lambda block: bool(block.text)),                         NO_EMPTY_THINKING)
+AS_DATA    = rule(when("source", lambda block: type(block.source) is Base64Source),     DATA_ONLY)
 JSON_CALL  = is_json_call(NAME)
 JSON_TOOL  = rule(among("kind", ("json",)),                                             as_json_tool(NAME))
 NOT_STRICT = rule(among("strict", (None, True)),                                        _without_strict)
-DESCRIBED  = rule(Condition("input_schema", _is_undescribed, UNDESCRIBED, {"holds": _is_undescribed}), _described)
-FITTING    = rule(when("input_schema", is_fitting),                                     as_fitting, history=True)
+DESCRIBED  = rule(Condition("input_schema", _is_undescribed, UNDESCRIBED, {"holds": _is_undescribed}), _describe)
+FITTING    = rule(when("input_schema", is_fitting),                                     fit_tool, history=True)
 # fmt: on
 
 # -------------------------------------------------------------------------------------------------------------- tables
@@ -280,9 +280,9 @@ EVERY_BLOCK: dict[str, Any] = {
 }
 # fmt: off
 BLOCKS = Table(NAME, Table.KEY,
-    Row(ThinkingBlock, "thinking", THOUGHT, text=must("thinking")),
+    Row(ThinkingBlock, "thinking", NOT_EMPTY, text=must("thinking")),
     Row(TextBlock,     "content",  FILLED, text="content", citations=lost(f"{NAME} has no citations")),
-    Row(ImageBlock,    "images",   AS_DATA, source=must("images", PICTURE),
+    Row(ImageBlock,    "images",   AS_DATA, source=must("images", IMAGE_DATA),
         detail=lost(f"{NAME} has no `detail` of images")),
     instead(JsonBlock,     as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
     instead(RefusalBlock,  as_text(f"{NAME} has no refusals; sent as text")),
@@ -306,7 +306,7 @@ RESULTS = Table(NAME, None,
     Row(Turn, None, role=fill("role", "user", ROLES), tool_name=may("tool_name"), tool_call_id=may("tool_call_id"),
         **SLOTS),
 )
-PLAIN_RESULTS = Table(NAME, None,  # results of one plain text; no other is written by these rows
+PLAIN_RESULTS = Table(NAME, None,  # results of one plain text only
     Row(ToolResultBlock, None, constants={"role": "tool"},
         content=fill("content", "", Texts(Table(NAME, None), "string"), default=()), tool_use_id=must("tool_call_id"),
         name=may("tool_name"), is_error=lost(f"{NAME} has no error flag")),
@@ -324,7 +324,7 @@ TOOLS = Table(NAME, None,
         elsewhere="kind"),
     carrier=ServerTool,
 )
-OFFERED = TOOLS.for_answers()  # schemas of offered tools are fitted all at once
+OFFERED = TOOLS.for_answers()  # without rules: ``PLANS`` fits the schemas of offered tools all at once
 PARAMS = Frame(NAME,
     Row(Request, None, LOGPROBS_ASKED,
         model=may("model", TEXT),

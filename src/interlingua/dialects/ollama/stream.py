@@ -1,13 +1,12 @@
-"""The streams of Ollama, both ways: one JSON object a line, the last one ``done``.
+"""Reads and writes streams of Ollama: one JSON object per line, ``done`` in the last one.
 
-Reading: lines add to a thought, a text and a list of calls, which stay open until the last line, because they may go on
-at any time; the order of the whole is that of a whole answer. Calls come complete, one or more a line. A call without
-an id is held back to the end, because it is named by its place. What is no line of an answer is carried as ``unknown``,
-never raised.
+Reading: lines add to a thought and a text, which stay open until the last line, because they may go on at any time; the
+final order is that of a whole answer. Calls arrive complete, one or more per line. A call without an id is held back to
+the end, because its place gives its id. A line that we do not know is carried as ``unknown`` and never raises.
 
-Writing: there is a line for each delta, and for each call or picture when it is finished. Blocks of one kind that are
-open together are written one after the other. After a failure only what is finished, and the text so far, is written
-before the error.
+Writing: there is a line for each delta, and for each call or image when it is finished. Blocks of one kind that are
+open together are written one after the other. After a failure, finished blocks and the text so far are written before
+the error.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ from .errors import ERRORS
 from .facts import EPOCH, JOINT, NAME, PLACES
 from .read_turns import read_call
 from .request import read_context
-from .response import as_chat, as_generate, is_prompt_wanted, is_prompted, mint, read_end, write_end
+from .response import as_chat_answer, as_prompt_answer, is_for_prompt, is_prompt_answer, make_id, read_end, write_end
 from .rows import ANSWER, BLOCKS
 from .write_turns import write_block, write_number, write_slots
 
 TEXTS = {"role", "content", "thinking"}
-LINE = {"model", "created_at", "message", "done"}  # a line in the middle
-OF_THE_END = ("created_at", "done")
+LINE = {"model", "created_at", "message", "done"}  # the keys of a line that is not the last one
+LAST_LINE_KEYS = ("created_at", "done")
 KEYS: dict[type, str] = {
     ThinkingBlock: "thinking",
     TextBlock: "content",
@@ -61,12 +60,12 @@ KEYS: dict[type, str] = {
 
 
 def is_read(key: str, value: Json) -> bool:
-    """Whether a member of a message has been read as a delta, or says nothing."""
+    """Whether a key of a message has been read as a delta, or holds no information."""
     return key in TEXTS and (value is None or type(value) is str) and (key != "role" or value == "assistant")
 
 
-def place_of(block: Block) -> int:
-    """Where a block that was read stands in a whole answer."""
+def rank_of(block: Block) -> int:
+    """The rank of a block in the order of a whole answer."""
     return PLACES.index(next(iter(block.raw)) if type(block) is OpaqueBlock else KEYS[type(block)])
 
 
@@ -78,7 +77,7 @@ class Decoder(FrameDecoder):
         self.provider = provider
         self.restore = restorer(request, texts=False)
         self.envelope: Wire = {}
-        self.message: Wire = {}  # what the message says beside its thought, its text and its calls
+        self.message: Wire = {}  # of the message: everything but thought, text and calls
         self.thought: int | None = None
         self.text: int | None = None
         self.calls = 0
@@ -107,14 +106,14 @@ class Decoder(FrameDecoder):
             self.read_other(wire, out)
 
     def read_other(self, wire: Json, out: list[Event]) -> None:
-        """A line without a message: an error, the other endpoint's, or none that we know."""
+        """Read a line without a message: an error, an answer to a prompt, or an unknown line."""
         if not is_object(wire):
             self.unknown(wire, out)
         elif wire.get("error"):
             self.fail(ERRORS.decode(None, None, wire, self.provider), out)
-        elif is_prompted(wire):
+        elif is_prompt_answer(wire):
             self.marks["endpoint"] = "generate"
-            chat = as_chat(wire)
+            chat = as_chat_answer(wire)
             self.read_line(chat, chat["message"], out)
         elif wire.get("done") is True:
             self.read_line(wire, {}, out)
@@ -133,7 +132,7 @@ class Decoder(FrameDecoder):
             self.finish(out)
 
     def take_list(self, key: str) -> list[Json]:
-        """A list of the message; null says as much as none."""
+        """Take a list from the message; empty if the key is absent, null or no list."""
         found = self.message.get(key)
         if found is None or is_array(found):
             self.message.pop(key, None)
@@ -162,13 +161,13 @@ class Decoder(FrameDecoder):
     def read_call(self, wire: Json, out: list[Event]) -> None:
         named = is_object(wire) and type(wire.get("id")) is str and wire["id"]
         if named and not self.held:
-            self.add_whole(read_call(wire, self.calls, 0, mint, answer=True), out)
+            self.add_whole(read_call(wire, self.calls, 0, make_id, answer=True), out)
             self.calls += 1
         else:
             self.held.append(wire)
 
     def add_whole(self, block: Block, out: list[Event]) -> None:
-        """A block that came in one piece."""
+        """Add a block that arrived in one piece."""
         if type(block) is not ToolUseBlock:
             out.append(self.fold.close(self.open(block, out), block))
             return
@@ -188,14 +187,14 @@ class Decoder(FrameDecoder):
             self.add_whole(block, out)
         place = (self.thought is not None) + (self.text is not None) + len(pictures)
         for call in self.held:
-            self.add_whole(read_call(call, self.calls, place + self.calls, mint, answer=True), out)
+            self.add_whole(read_call(call, self.calls, place + self.calls, make_id, answer=True), out)
             self.calls += 1
         self.held = []
         for block in read_context(self.envelope):
             self.add_whole(block, out)
 
     def content(self) -> tuple[Block, ...]:
-        return tuple(sorted(self.fold.content, key=place_of))
+        return tuple(sorted(self.fold.content, key=rank_of))
 
     def finish(self, out: list[Event]) -> None:
         fields: Wire = {}
@@ -205,7 +204,7 @@ class Decoder(FrameDecoder):
         self.complete(out)
 
     def response(self, *, finished: bool) -> Response:
-        envelope = {key: value for key, value in self.envelope.items() if finished or key not in OF_THE_END}
+        envelope = {key: value for key, value in self.envelope.items() if finished or key not in LAST_LINE_KEYS}
         if self.message:
             envelope["message"] = self.message
         fields, rest, marks = ANSWER.take(envelope)
@@ -218,32 +217,30 @@ class Decoder(FrameDecoder):
 
 
 Pieces = list[tuple[int, str | Block]]
-"""What may be written: texts, and blocks that are written whole, each with the index of its block."""
+"""What may be written now: texts, and blocks that are written whole, each with the index of its block."""
 WHOLE = ("images", "tool_calls")
 JOINTS = {"thinking": JOINT, "content": ""}
 
 
-class Lane:
-    """One place of the protocol, into which blocks are written one after the other: texts in pieces, others whole."""
+class Queue:
+    """The blocks for one key of a message, written one after the other: texts in pieces, other blocks whole."""
 
     def __init__(self) -> None:
-        self.waiting: dict[
-            int, list[str | Block]
-        ] = {}  # the blocks that are not over, in order, and their pieces so far
+        self.waiting: dict[int, list[str | Block]] = {}  # unfinished blocks in order, and their pieces so far
         self.ended: set[int] = set()
 
     def open(self, index: int) -> None:
         self.waiting[index] = []
 
     def add(self, index: int, piece: str | Block) -> Pieces:
-        """What may be written now that there is more of a block."""
+        """Add a piece of a block. Returns what may be written now."""
         if index == next(iter(self.waiting)):
             return [(index, piece)]
         self.waiting[index].append(piece)
         return []
 
     def end(self, index: int) -> Pieces:
-        """What may be written now that a block has ended."""
+        """End a block. Returns what may be written now."""
         self.ended.add(index)
         ready: Pieces = []
         while self.waiting and (first := next(iter(self.waiting))) in self.ended:
@@ -257,48 +254,48 @@ class Lane:
 class Encoder(GrammaticalEncoder):
     def __init__(self, request: Request | None = None) -> None:
         super().__init__()
-        self.prompted = is_prompt_wanted(None, request)
+        self.for_prompt = is_for_prompt(None, request)
         self.model = ""
-        self.lanes = {key: Lane() for key in ("thinking", "content", "images", "tool_calls")}
-        self.latest: dict[str, int] = {}  # by lane, the block that was written last
-        self.numbered = 0
+        self.queues = {key: Queue() for key in ("thinking", "content", "images", "tool_calls")}
+        self.latest: dict[str, int] = {}  # by key, the block that was written last
+        self.calls = 0
 
     def start(self, event: MessageStart) -> bytes:
         self.model = event.model or ""
         return b""
 
     def open(self, event: Opener) -> bytes:
-        block, key = event.block, _lane_of(event.block)
-        if key not in self.lanes:
+        block, key = event.block, _key_of(event.block)
+        if key not in self.queues:
             return b""
-        self.lanes[key].open(event.index)
+        self.queues[key].open(event.index)
         text = block.text if isinstance(block, TextBlock | ThinkingBlock | RefusalBlock) else ""
-        return self.write_pieces(key, self.lanes[key].add(event.index, text))
+        return self.write_pieces(key, self.queues[key].add(event.index, text))
 
     def delta(self, event: Delta) -> bytes:
         match event:
             case TextDelta():
-                return self.write_pieces("content", self.lanes["content"].add(event.index, event.text))
+                return self.write_pieces("content", self.queues["content"].add(event.index, event.text))
             case ThinkingDelta():
-                return self.write_pieces("thinking", self.lanes["thinking"].add(event.index, event.text))
+                return self.write_pieces("thinking", self.queues["thinking"].add(event.index, event.text))
             case _:
                 return b""
 
     def end(self, event: Closer) -> bytes:
-        index, block, key = event.index, event.block, _lane_of(event.block)
-        if key not in self.lanes or index not in self.lanes[key].waiting:
+        index, block, key = event.index, event.block, _key_of(event.block)
+        if key not in self.queues or index not in self.queues[key].waiting:
             return b""
-        lane = self.lanes[key]
+        queue = self.queues[key]
         pieces: Pieces = []
         if isinstance(block, JsonBlock | DocumentBlock):
             written = write_block(block, Ledger())  # losses are declared once, at the end
-            pieces = [] if written is None else lane.add(index, written[1])
+            pieces = [] if written is None else queue.add(index, written[1])
         elif key in WHOLE and not is_left_out(block, NAME, Ledger()):
-            pieces = lane.add(index, block)
-        return self.write_pieces(key, pieces) + self.write_pieces(key, lane.end(index))
+            pieces = queue.add(index, block)
+        return self.write_pieces(key, pieces) + self.write_pieces(key, queue.end(index))
 
     def write_pieces(self, key: str, pieces: Pieces) -> bytes:
-        """Lines of what may be written now."""
+        """The lines for these pieces."""
         texts: list[str] = []
         lines: list[bytes] = []
         for index, piece in pieces:
@@ -312,22 +309,22 @@ class Encoder(GrammaticalEncoder):
         return b"".join(lines) if not texts else self.write_line(**{key: "".join(texts)})
 
     def write_whole(self, block: Block) -> bytes:
-        """A call or a picture that is finished."""
+        """The line of a finished call or image."""
         key, wire = write_block(block, Ledger()) or ("", {})
         if isinstance(block, ToolUseBlock):
-            write_number(wire, block, self.numbered, answer=True)
-            self.numbered += 1
+            write_number(wire, block, self.calls, answer=True)
+            self.calls += 1
         elif key != "images":
             return b""
         return self.write_line(**{key: [wire]})
 
     def write_line(self, **slots: Json) -> bytes:
-        """A line in the middle."""
+        """A line that is not the last one."""
         message: Wire = {"role": "assistant", "content": "", **slots}
         return self.write({"model": self.model, "created_at": EPOCH, "message": message, "done": False})
 
     def write(self, wire: Wire) -> bytes:
-        return encode_ndjson(dump(as_generate(wire) if self.prompted else wire))
+        return encode_ndjson(dump(as_prompt_answer(wire) if self.for_prompt else wire))
 
     def complete(self, event: MessageComplete) -> bytes:
         response = event.response
@@ -345,15 +342,15 @@ class Encoder(GrammaticalEncoder):
         return encode_ndjson(dump(ERRORS.body(error)))
 
     def abandon(self) -> bytes:
-        """The answer ends here: what is still open is left out, and what waited behind it is written."""
+        """Leave out blocks that are still open, and write what waited behind them."""
         lines: list[bytes] = []
-        for key, lane in self.lanes.items():
-            for index in list(lane.waiting):
-                if key in WHOLE and index not in lane.ended:
+        for key, queue in self.queues.items():
+            for index in list(queue.waiting):
+                if key in WHOLE and index not in queue.ended:
                     self.ledger.lose("dropped", CUT_BLOCK, "content", index)
-                lines.append(self.write_pieces(key, lane.end(index)))
+                lines.append(self.write_pieces(key, queue.end(index)))
         return b"".join(lines)
 
 
-def _lane_of(block: Block) -> str:
+def _key_of(block: Block) -> str:
     return "images" if type(block) is OpaqueBlock else KEYS.get(type(block), "")

@@ -1,8 +1,7 @@
-"""Writing turns. The marks that reading leaves are told in ``read_turns``.
+"""Writes turns. ``read_turns`` explains the marks.
 
-A message of the wire has a key for each kind of block: ``thinking`` and ``content`` are one string each, so that
-several blocks are joined by a blank line, texts of one assistant turn by nothing; a block that stood elsewhere than in
-the order of ``PLACES`` is moved.
+A wire message has a key for each kind of block. ``thinking`` and ``content`` are one string each: several blocks are
+joined by a blank line, the texts of an assistant turn without one. Blocks are moved into the order of ``PLACES``.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ...types.words import Role
 from .facts import ERROR_PREFIX, JOINT, NAME, PLACES, Place
 from .rows import BLOCKS, CALLS, PLAIN_RESULTS, RESULTS, ROLES, TURNS, Turn
 
-USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # an Enum's attribute costs 40 ns
+USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # aliases: Enum access costs 40 ns
 WORDS = ROLES.writes
 ERROR_IN_WORDS = f"{NAME} has no error flag; the text begins with {ERROR_PREFIX!r}"
 NO_ERROR_FLAG = f"{NAME} has no error flag; false means the same as leaving it out"
@@ -46,7 +45,7 @@ Parts = dict[str, list[tuple[Place, Json]]]
 
 
 def write_block(block: Block, ledger: Ledger) -> tuple[str, Json] | None:
-    """The key under which a block goes and what it adds there; None after a declared loss."""
+    """The key of the message that holds a block, and the value to add there; None after a declared loss."""
     if type(block) is ToolUseBlock:
         return "tool_calls", write_call(block, ledger)
     wire = BLOCKS.write(block, ledger)
@@ -60,7 +59,7 @@ def write_block(block: Block, ledger: Ledger) -> tuple[str, Json] | None:
 
 
 def write_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
-    """A call without its number. An id that we derived ourselves is never sent."""
+    """Write a call without its number. An id that we made when reading is never sent."""
     mark = marks(NAME, block)
     as_text = mark.get("arguments") == "string" and block.kind == "json"
     plain = replace(block, input_text=None) if as_text else block
@@ -75,16 +74,16 @@ def write_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
 
 
 def write_number(wire: Wire, call: ToolUseBlock, number: int, *, answer: bool) -> None:
-    """The place of a call among the others, where it is usual or was there."""
+    """Add the number of a call among the others: answers have it; requests only if it was read there."""
     if "index" not in wire["function"] and marks(NAME, call).get("numbered", answer):
         wire["function"]["index"] = number
 
 
 def write_slots(
-    placed: Placed, ledger: Ledger, *, answer: bool = False, context: bool = False, spoken: bool = False
+    placed: Placed, ledger: Ledger, *, answer: bool = False, context: bool = False, one_text: bool = False
 ) -> dict[str, Any]:
-    """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it.
-    ``spoken``: one turn of the assistant, whose texts are one text in pieces."""
+    """The keys of a message. ``answer``: as the server writes it. ``context``: the key ``context`` may be written.
+    ``one_text``: the texts are pieces of one text, as in an assistant turn."""
     if len(placed) == 1 and is_plain_text(only := placed[0][1]) and only.text:
         return {"content": only.text}
     where = ledger.where
@@ -103,9 +102,9 @@ def write_slots(
             write_number(value, block, len(parts[key]), answer=answer)
         order.append((PLACES.index(key), place))
         parts[key].append((place, value))
-    _lose_order(order, ledger)
+    _declare_moved(order, ledger)
     slots: dict[str, Any] = {
-        "content": _joined(parts["content"], ledger, "" if spoken or answer else JOINT),
+        "content": _joined(parts["content"], ledger, "" if one_text or answer else JOINT),
         "thinking": _joined(parts["thinking"], ledger, JOINT),
     }
     slots |= {key: [value for _, value in parts[key]] for key in ("images", "tool_calls") if parts[key]}
@@ -115,7 +114,7 @@ def write_slots(
     return slots
 
 
-def _lose_order(order: list[tuple[int, Place]], ledger: Ledger) -> None:
+def _declare_moved(order: list[tuple[int, Place]], ledger: Ledger) -> None:
     ordered = sorted(order, key=lambda member: member[0])
     for before, after in zip(order, ordered, strict=True) if ordered != order else ():
         if before is not after:
@@ -142,20 +141,22 @@ Results = list[tuple[Place, ToolResultBlock]]
 def write_messages(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, context: bool = False
 ) -> list[Wire]:
-    """The turns of a history. ``skip`` leading messages are written elsewhere; ``context`` may be in an answer."""
-    known = len(ledger.losses)
-    turns = write_usual(messages, target, ledger, skip)
+    """The turns of a history without its first ``skip`` messages. ``context``: the key ``context`` may be written."""
+    count = len(ledger.losses)
+    turns = write_usual_history(messages, target, ledger, skip)
     if turns is not None:
         return turns
-    del ledger.losses[known:]
+    del ledger.losses[count:]
     history = History(target, ledger, context=context)
-    for run in in_runs(messages, ledger, skip):
+    for run in group_turns(messages, ledger, skip):
         history.write_run(run)
     return history.turns
 
 
-def write_usual(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int) -> list[Wire] | None:
-    """The turns of a history in which each message is one, with nothing to remember or to lose; else None.
+def write_usual_history(
+    messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int
+) -> list[Wire] | None:
+    """The turns of a usual history, in which every message is one turn without marks or losses; else None.
 
     Results are plain texts behind their calls, and the other blocks of a message stand in the order of its keys.
     """
@@ -197,7 +198,7 @@ def _add_results(
     ledger: Ledger,
     write: Callable[[ToolResultBlock], Wire | None],
 ) -> bool:
-    """Add the results of a message to the turns; False where one is no plain text. ``names``: those of the calls."""
+    """Add the results of a message to the turns; False if one is not plain text. ``names``: of the calls, by id."""
     for place, block in enumerate(blocks):
         if type(block) is not ToolResultBlock or block.extras or block.forms:
             return False
@@ -212,7 +213,7 @@ def _add_results(
 
 
 def _add_usual(block: Block, turn: Wire, message: Message, target: Target | None) -> bool:
-    """Add a text, a thought or a picture to a turn; False where it does not stand in the order of the keys."""
+    """Add a text, a thought or an image to a turn; False if it does not follow the order of the keys."""
     if type(block) is TextBlock:
         if turn["content"] or "images" in turn or not is_plain_text(block) or not block.text:
             return False
@@ -228,8 +229,8 @@ def _add_usual(block: Block, turn: Wire, message: Message, target: Target | None
     return same_issuer(message.origin, NAME, target)
 
 
-def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
-    """Messages that become one: where turns of the model follow each other, the server keeps the first one's calls."""
+def group_turns(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
+    """The messages grouped by turn: of neighbouring assistant messages, the server keeps the calls of the first."""
     runs: list[Run] = []
     apart = any(message.role == TOOL and "apart" in marks(NAME, message) for message in messages)
     for index, message in enumerate(messages) if apart else settled(messages, ledger):
@@ -258,7 +259,7 @@ def _named_by_call(index: int, place: int) -> Loss:
 
 
 class History:
-    """What was written so far: the turns, and what a result must know of the calls before it."""
+    """The turns written so far, and what results need to know about the calls before them."""
 
     def __init__(self, target: Target | None, ledger: Ledger, *, context: bool) -> None:
         self.target, self.ledger, self.context = target, ledger, context
@@ -267,8 +268,8 @@ class History:
         self.places: dict[str, int] = {}  # among the calls of their turns
         self.derived: set[str] = set()  # calls that were written without an id
 
-    def note(self, blocks: Iterable[Block]) -> None:
-        """Remember calls under the ids that they are written with."""
+    def note_calls(self, blocks: Iterable[Block]) -> None:
+        """Remember the names and places of calls by id, and which calls are written without an id."""
         for place, call in enumerate([block for block in blocks if type(block) is ToolUseBlock]):
             self.names[call.id], self.places[call.id] = call.name, place
             if marks(NAME, call).get("derived") == call.id:
@@ -277,7 +278,7 @@ class History:
                 self.derived.discard(call.id)
 
     def write_run(self, run: Run) -> None:
-        """Messages that are one turn, and the results among them."""
+        """Write messages that form one turn, and the results in them."""
         ledger = self.ledger
         if len(run) == 1 and self.write_plain_results(*run[0]):
             return
@@ -285,10 +286,10 @@ class History:
         others: list[tuple[Place, Block]] = []
         for index, message in run:
             if message.role is ASSISTANT:
-                self.note(message.content)
+                self.note_calls(message.content)
             ledger.where = ("messages", index)
             ledger.foreign(message, NAME)
-            self._part(message, results, others)
+            self._split(message, results, others)
         for place, block in self._in_order(results):
             self.turns.append(self.write_result(block, place))
         if others or not results:
@@ -296,19 +297,19 @@ class History:
         ledger.where = ()
 
     def write_plain_results(self, index: int, message: Message) -> bool:
-        """Write results that are one plain text each, with nothing to remember; False for another message."""
+        """Write a message of results that are one plain text each, without marks; False for any other message."""
         if message.role is not TOOL or self.derived or message.extras or message.forms:
             return False
-        known, lost = len(self.turns), len(self.ledger.losses)
+        turns, losses = len(self.turns), len(self.ledger.losses)
         if _add_results(
             message.content, index, self.names, self.turns, self.ledger, PLAIN_RESULTS.writers[ToolResultBlock]
         ):
             return True
-        del self.turns[known:], self.ledger.losses[lost:]
+        del self.turns[turns:], self.ledger.losses[losses:]
         return False
 
-    def _part(self, message: Message, results: Results, others: list[tuple[Place, Block]]) -> None:
-        """Results apart from the rest of a message: each is a turn of its own."""
+    def _split(self, message: Message, results: Results, others: list[tuple[Place, Block]]) -> None:
+        """Add the blocks of a message to ``results``, each of which becomes a turn, or to ``others``."""
         ledger, where = self.ledger, self.ledger.where
         for index, block in blocks_to_send(message, NAME, self.target, ledger):
             ledger.where = (*where, "content", index)
@@ -326,22 +327,22 @@ class History:
             ledger.lose_form("moved", why, "role")
 
     def write_others(self, run: Run, placed: Placed) -> None:
-        """What a run of messages says beside its results, as one turn."""
+        """Write the blocks of a run that are not results as one turn."""
         ledger, (index, first) = self.ledger, run[0]
         ledger.where = ("messages", index)
         if first.role == TOOL and not placed:
             ledger.lose_form("dropped", f"a tool message of {NAME} holds results, and this has none")
             return
-        slots = write_slots(placed, ledger, spoken=first.role == ASSISTANT and len(run) == 1, context=self.context)
-        beside = {"context": slots.pop("context")} if "context" in slots else {}
+        slots = write_slots(placed, ledger, one_text=first.role == ASSISTANT and len(run) == 1, context=self.context)
+        context = {"context": slots.pop("context")} if "context" in slots else {}
         role = USER if first.role == TOOL else first.role
         turn: Wire = TURNS.write(Turn(role, **slots, extras=first.extras, forms=first.forms), ledger)
         for _, message in run[1:]:
             merge(turn, message.extras.get(NAME, {}))
-        self.turns.append(turn | beside)
+        self.turns.append(turn | context)
 
     def _in_order(self, results: Results) -> Results:
-        """Where calls went out without ids, results are told apart by their order; those that were read keep theirs."""
+        """The results in the order of their calls if calls were written without ids; results that were read stay."""
         ledger, derived = self.ledger, self.derived
         ledger.where = ()
         if not any(b.tool_use_id in derived and "derived" not in marks(NAME, b) for _, b in results):
