@@ -1,8 +1,8 @@
-"""An assistant's message, the same in a request's history and in an answer: between its slots and blocks in one order.
+"""Assistant messages, which are alike in requests and answers: slots on the wire, a list of blocks in our types.
 
-The wire has one slot for each kind: reasoning, content, refusal, audio, calls. We read them in that order; blocks of
-another order are moved into it, declared. Marks: those of the row of ``Turn``; ``refusal`` (it was a field although the
-content had parts); on a call ``derived`` (the wire had no id for it; ours is never sent) and ``legacy`` (it was a
+The wire has one slot for each kind: reasoning, content, refusal, audio, calls. We read them in that order; blocks in
+another order are moved, which is declared. Marks: those of the row of ``Turn``; ``refusal`` (it was a field although
+the content had parts); on a call ``derived`` (the wire had no id; ours is never sent) and ``legacy`` (it was a
 ``function_call``).
 """
 
@@ -37,23 +37,23 @@ from .rows import PARTS, Turn
 
 Placed = list[tuple[int, Block]]
 MEDIA = (ImageBlock, DocumentBlock, VideoBlock)
-"""No parts of an assistant's content, unless they were read there."""
+"""Blocks that an assistant's content cannot have, unless they were read there."""
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
 def read_turn(table: Table, wire: Wire) -> Turn:
-    """The slots of a message."""
+    """Read the slots of a message."""
     turn: Turn = table.read(wire)
     if turn.citations:
-        turn = _keep_citations(turn, wire)
+        turn = _read_citations(turn, wire)
     if turn.refusal is not None and marks(NAME, turn).get("content") == "parts":
-        turn = with_marks(NAME, turn, refusal="field")  # told apart from one that is a part
+        turn = with_marks(NAME, turn, refusal="field")  # it may also be a part
     return turn
 
 
-def _keep_citations(turn: Turn, wire: Wire) -> Turn:
-    """Citations belong to the text. Those of a message with several texts, or with none, stay residue."""
+def _read_citations(turn: Turn, wire: Wire) -> Turn:
+    """Citations belong to the text of a message. If it has several texts, or none, they become residue."""
     texts = [block for block in turn.content if type(block) is TextBlock]
     if len(texts) == 1 and texts[0].text:
         return turn
@@ -62,7 +62,7 @@ def _keep_citations(turn: Turn, wire: Wire) -> Turn:
 
 
 def read_blocks(turn: Turn) -> tuple[Block, ...]:
-    """The blocks of a message in one order. Calls without an id get one of ours, by their place."""
+    """The blocks of a message in one order. Calls without an id get one from their place."""
     blocks = turn.content + turn.tool_calls
     if turn.thinking or turn.refusal or turn.audio is not None or turn.function_call is not None or turn.citations:
         blocks = _read_slots(turn)
@@ -87,7 +87,7 @@ def _read_slots(turn: Turn) -> tuple[Block, ...]:
 
 
 def number_calls(blocks: Sequence[Block], prefix: str = "call") -> tuple[Block, ...]:
-    """The blocks, calls without an id with one that tells their place."""
+    """The blocks, with an id made from their place for calls that have none."""
     return tuple(
         replace(with_marks(NAME, block, derived=True), id=f"{prefix}_{place}")
         if type(block) is ToolUseBlock and not block.id
@@ -100,7 +100,7 @@ def number_calls(blocks: Sequence[Block], prefix: str = "call") -> tuple[Block, 
 
 
 class Slots(NamedTuple):
-    """The blocks of a message with their places, each in the slot where the wire has it."""
+    """The blocks of a message with their places, by the slot that holds them on the wire."""
 
     thinking: list[tuple[int, ThinkingBlock]]
     parts: Placed
@@ -134,7 +134,7 @@ def _is_call(block: OpaqueBlock) -> bool:
 
 
 def sort_slots(blocks: Iterable[tuple[int, Block]], mark: Mapping[str, Json], ledger: Ledger) -> Slots:
-    """Every block in its slot; one that stood elsewhere is moved."""
+    """Put every block into its slot, and declare those that are moved by it."""
     slots, highest = Slots([], [], [], []), 0
     by_rank: Any = (slots.thinking, slots.parts, slots.parts, slots.audio, slots.calls)
     for index, block in ledger.each(blocks, "content"):
@@ -151,15 +151,15 @@ def sort_slots(blocks: Iterable[tuple[int, Block]], mark: Mapping[str, Json], le
 
 
 def declare_joined(blocks: Iterable[tuple[int, Block]], kind: type[Block], ledger: Ledger) -> None:
-    """A slot holds one text: several lose their bounds."""
-    several = [index for index, block in blocks if isinstance(block, kind)]
-    for index in several if len(several) > 1 else ():
+    """Declare that several blocks of a kind are joined, because their slot holds one text."""
+    indexes = [index for index, block in blocks if isinstance(block, kind)]
+    for index in indexes if len(indexes) > 1 else ():
         noun = kind.__struct_config__.tag
         ledger.lose_form("moved", f"{NAME} has one {noun} per message; joined", "content", index)
 
 
 def declare_cited(blocks: Iterable[tuple[int, Block]], ledger: Ledger) -> None:
-    """Annotations belong to the message: of several texts, which one cites is not told."""
+    """Declare that citations move to the message, which does not tell which of several texts they belong to."""
     texts = [(index, block) for index, block in blocks if isinstance(block, TextBlock)]
     for index, text in texts if len(texts) > 1 else ():
         if text.citations:
@@ -167,7 +167,7 @@ def declare_cited(blocks: Iterable[tuple[int, Block]], ledger: Ledger) -> None:
 
 
 def lose_marks(block: Block, ledger: Ledger) -> None:
-    """A slot holds what a block says, and nothing that it carries."""
+    """Declare signature, cache mark and residue of a block lost, because its slot holds only its text."""
     for name in ("signature", "cache"):
         if getattr(block, name) is not None:
             ledger.lose("dropped", f"an assistant's {block.type} in {NAME} has no {name}", name)
@@ -175,7 +175,7 @@ def lose_marks(block: Block, ledger: Ledger) -> None:
 
 
 def usual_turn(blocks: tuple[Block, ...]) -> Turn | None:
-    """Texts and calls behind them, which stand in the order of the wire; None for anything else."""
+    """The slots of texts followed by calls, which have the order of the wire already; None for other blocks."""
     texts = calls = 0
     for block in blocks:
         if type(block) is ToolUseBlock:
@@ -192,9 +192,9 @@ def usual_turn(blocks: tuple[Block, ...]) -> Turn | None:
 def regroup(
     blocks: Iterable[tuple[int, Block]], mark: Mapping[str, Json], quirks: Quirks, ledger: Ledger, *, answer: bool
 ) -> tuple[Turn, dict[str, str]]:
-    """Blocks as the wire has them, and the places of what stands elsewhere there (see ``Ledger.relocate``).
+    """The slots of these blocks, and where each path on the wire stands in our types (see ``Ledger.relocate``).
 
-    ``answer``: a server writes, which may show reasoning and cite.
+    ``answer``: a server writes it, which may show reasoning and cite.
     """
     slots = sort_slots(blocks, mark, ledger)
     places: dict[str, str] = {}
@@ -214,7 +214,7 @@ def regroup(
         if not DERIVED_ID.fullmatch(block.id):
             ledger.lose_form("dropped", f"a legacy `function_call` of {NAME} has no id", "content", index, "id")
     calls = [(index, _without_id(block)) for index, block in slots.calls if not is_legacy(block)]
-    audio = audio_of(slots.audio, ledger)
+    audio = pick_audio(slots.audio, ledger)
     start = "".join([f"{step}/" for step in ledger.where])
     for name, placed in (("content", content), ("tool_calls", calls)):
         places |= {f"{start}{name}/{at}": f"{start}content/{index}" for at, (index, _) in enumerate(placed)}
@@ -233,7 +233,7 @@ def regroup(
 
 
 def joined(texts: Iterable[tuple[int, Any]], ledger: Ledger, joint: str = "\n\n", moved: str = "") -> str:
-    """The texts of blocks that share a slot, which holds nothing else of them. ``moved`` is declared of each."""
+    """The texts of blocks that share a slot, joined. ``moved`` is the reason to declare each as moved, if any."""
     found: list[str] = []
     for _, block in ledger.each(texts, "content"):
         lose_marks(block, ledger)
@@ -244,7 +244,7 @@ def joined(texts: Iterable[tuple[int, Any]], ledger: Ledger, joint: str = "\n\n"
 
 
 def join_thoughts(thoughts: Sequence[tuple[int, ThinkingBlock]], ledger: Ledger, *, shown: bool) -> str | None:
-    """The reasoning as one text. OpenAI takes none in a request; servers that do are known by name or by mark."""
+    """The reasoning as one text; None if it is not ``shown``: OpenAI takes none in a request, some servers do."""
     text = None
     if shown:
         declare_joined(thoughts, ThinkingBlock, ledger)
@@ -258,7 +258,7 @@ def join_thoughts(thoughts: Sequence[tuple[int, ThinkingBlock]], ledger: Ledger,
 
 
 def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str | None:
-    """The refusals as one text, unless they are parts."""
+    """The refusals as one text; None if there are none, or if they are parts of the content."""
     refusals = [placed for placed in parts if type(placed[1]) is RefusalBlock]
     if not refusals or refusal_is_part(mark):
         return None
@@ -267,7 +267,7 @@ def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str |
 
 
 def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answer: bool) -> Placed:
-    """The parts of the content. That of an answer is one string, unless it was read as a list."""
+    """The parts of the content. The content of an answer is one text, unless it was read as a list."""
     form = mark.get("content")
     content: Placed = []
     for index, block in parts:
@@ -287,8 +287,8 @@ def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answe
     return content
 
 
-def audio_of(sounds: Sequence[tuple[int, AudioBlock]], ledger: Ledger) -> list[tuple[int, AudioBlock]]:
-    """The audio of a message: the first one that this issuer knows. Others are left out."""
+def pick_audio(sounds: Sequence[tuple[int, AudioBlock]], ledger: Ledger) -> list[tuple[int, AudioBlock]]:
+    """The first audio that the provider can have issued, if any. All others are declared lost."""
     found: list[tuple[int, AudioBlock]] = []
     for index, block in ledger.each(sounds, "content"):
         if rules.ISSUED.holds(block) and not found:
@@ -304,7 +304,7 @@ def is_legacy(block: Block) -> bool:
 
 
 def _without_id(block: Block) -> Block:
-    """A call as it was read: without an id, if the one it has is ours."""
+    """The call as it was read: without its id, if we made it."""
     if type(block) is ToolUseBlock and "derived" in marks(NAME, block) and DERIVED_ID.fullmatch(block.id):
         return replace(block, id="")
     return block
@@ -314,7 +314,7 @@ def _without_id(block: Block) -> Block:
 
 
 def place_citations(parts: Placed, ledger: Ledger, places: dict[str, str], *, allowed: bool) -> tuple[Citation, ...]:
-    """The citations of all texts, each with a position in the whole content."""
+    """The citations of all texts, with positions in the whole content; their paths are added to ``places``."""
     found: list[Citation] = []
     length, start = 0, "".join([f"{step}/" for step in ledger.where])
     for index, block in parts:
@@ -333,7 +333,7 @@ def place_citations(parts: Placed, ledger: Ledger, places: dict[str, str], *, al
 
 
 def with_place(citation: Citation, span: tuple[int, int], ledger: Ledger, *path: str | int) -> Citation:
-    """A citation with a position: that of its text in the whole content, where it has none."""
+    """The citation; if it has no position, with ``span``, the position of its text in the whole content."""
     if citation.kind != "url" or citation.url is None or "start" in marks(NAME, citation).get("verbatim", ()):
         return citation
     placed = {"start": span[0], "end": span[1]}

@@ -1,8 +1,8 @@
-"""One choice of a stream on its way: what its deltas tell, and the object that a whole answer has there.
+"""One choice of a stream: its deltas become events, and are put together as the choice of a whole answer.
 
-Calls are told apart by index *and* id: an id not seen before begins a new call even on a known index, a fragment
-without an index belongs to the call that is being written. Fields we do not know are accumulated: objects and indexed
-lists merge, texts of indexed entries grow, anything else is replaced by the newest.
+Calls are told apart by index *and* id: a new id begins a new call even on a known index, and a fragment without an
+index belongs to the latest call. Fields that we do not know are accumulated: objects and indexed lists merge, texts of
+indexed entries grow, anything else is replaced by the newest value.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .rows import PARTS
 __all__ = ["Choice"]
 
 NO_THOUGHT: Wire = {"type": "thinking", "thinking": []}
-SOUND = ("data", "transcript")
+GROWING = ("data", "transcript")  # fields of audio
 THOUGHT = ThinkingBlock(forms={NAME: {"verbatim": ["part"]}})
 EMPTY: dict[str, Block] = {"text": TextBlock(""), "thinking": ThinkingBlock(), "refusal": RefusalBlock("")}
 
 
 class Call:
-    """A call on its way."""
+    """A call that is arriving in fragments."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -41,7 +41,7 @@ class Call:
         self.place: int | None = None  # in the fold
 
     def take(self, wire: Wire) -> str:
-        """Read one fragment; the piece of arguments it holds."""
+        """Read a fragment and return the piece of arguments that it holds."""
         self.custom = self.custom or wire.get("type") == "custom" or ("custom" in wire and "function" not in wire)
         kind = "custom" if self.custom else "function"
         rest = {key: value for key, value in wire.items() if key not in ("index", kind)}
@@ -57,18 +57,18 @@ class Call:
         self.rest |= {key: value for key, value in rest.items() if value is not None}
         text = piece if isinstance(piece, str) else "" if piece is None else self._take_value(piece)
         if text and self.value is not None:
-            self.value, text = None, dump(self.value).decode() + text  # a value and text: it can only be read as text
+            self.value, text = None, dump(self.value).decode() + text  # text follows the value: both are text
         self.arguments.append(text)
         return text
 
     def _take_value(self, value: Json) -> str:
-        """Arguments that are no text stand alone, or are text behind text."""
+        """Keep arguments that are not text. Behind text they can only be more text, which is returned."""
         if any(self.arguments):
             return dump(value).decode()
         self.value = value
         return ""
 
-    def whole(self) -> Wire:
+    def as_wire(self) -> Wire:
         kind, key = ("custom", "input") if self.custom else ("function", "arguments")
         body = {"name": self.name, key: "".join(self.arguments) if self.value is None else self.value}
         inner: Wire = self.rest.get(kind) or {}
@@ -77,25 +77,25 @@ class Call:
 
 
 class Choice:
-    """A choice on its way: it tells what its deltas add, and is put together as a wire object."""
+    """A choice that is arriving: it emits what its deltas add, and ``as_wire`` makes a whole choice of them."""
 
     def __init__(self, fold: Accumulator) -> None:
         self.fold = fold
         self.slots: dict[str, int] = {}
         self.text: int | None = None  # the slot of the text, once it is open
-        self.parts: list[Wire] = []  # where content comes as a list
+        self.parts: list[Wire] = []  # of content that is a list
         self.thinking: dict[str, list[str]] = {}  # by key
         self.calls: list[Call] = []
         self.by_id: dict[str, Call] = {}
-        self.by_index: dict[Json, Call] = {}  # the latest of each
+        self.by_index: dict[Json, Call] = {}  # the latest call at each index
         self.legacy: Call | None = None
-        self.audio: dict[str, list[str]] = {}  # sound and its transcript, which grow
+        self.audio: dict[str, list[str]] = {}  # data and transcript, which grow
         self.finish_reason: Json = None
         self.rest: Wire = {}  # of the choice
         self.turn: Wire = {}  # of the message
 
     def delta(self, delta: Wire, out: list[Event]) -> None:
-        """Text first: it is nearly always all there is."""
+        """Read a delta. Text comes first, because most deltas hold nothing else."""
         content: str | list[Wire] | None = delta.get("content")
         if content:
             if type(content) is str:
@@ -119,11 +119,11 @@ class Choice:
             self.add_part({"type": "text", "text": text})
 
     def skip(self, key: str, value: Json, out: list[Event]) -> bool:
-        """It is said elsewhere, or always the same."""
+        """Ignore a key that is read elsewhere or never changes."""
         return True
 
     def reasoning(self, key: str, value: Json, out: list[Event]) -> bool:
-        """Two keys that say the same are one thought: the first to come speaks."""
+        """Read reasoning. If a server sends it under two keys, events are made of the key that came first."""
         if isinstance(value, str):
             self.thinking.setdefault(key, []).append(value)
             if key == next(iter(self.thinking)):
@@ -136,13 +136,13 @@ class Choice:
         return isinstance(value, str)
 
     def sound(self, key: str, value: Json, out: list[Event]) -> bool:
-        """Sound and its transcript grow; the rest is said once."""
+        """Read audio: its data and its transcript grow, everything else is sent once."""
         if not is_object(value):
             return False
-        grown = {name: said for name, said in value.items() if name in SOUND and isinstance(said, str)}
-        for name, said in grown.items():
-            self.audio.setdefault(name, []).append(said)
-        accumulate(self.turn, {key: {name: said for name, said in value.items() if name not in grown}})
+        grown = {name: text for name, text in value.items() if name in GROWING and isinstance(text, str)}
+        for name, text in grown.items():
+            self.audio.setdefault(name, []).append(text)
+        accumulate(self.turn, {key: {name: other for name, other in value.items() if name not in grown}})
         return True
 
     def slot(self, kind: str, out: list[Event], empty: Block | None = None) -> int:
@@ -156,7 +156,7 @@ class Choice:
 
     def part(self, part: Wire, out: list[Event]) -> None:
         if part == NO_THOUGHT and "thinking" in self.slots:
-            return  # magistral sends one before its text; a block of its own would close the thought before its end
+            return  # magistral sends one before its text; it must not close the thought too early
         if not self.parts and self.text is not None:
             self.add_part({"type": "text", "text": self.fold.joined(self.text)})
         self.add_part(part)
@@ -170,9 +170,9 @@ class Choice:
             out.append(self.fold.close(len(self.fold.blocks) - 1, block))
 
     def add_part(self, part: Wire) -> None:
-        """Texts of one kind grow together, anything else stands alone. What grows is copied first."""
+        """Append text or reasoning to the last part if that is of the same kind; else add a copy of the part."""
         last = self.parts[-1] if self.parts else {}
-        if is_thought(part) and not part["thinking"][0]["text"]:  # the last words of a thought, perhaps behind the text
+        if is_thought(part) and not part["thinking"][0]["text"]:  # the end of a thought, perhaps behind the text
             last = next((known for known in reversed(self.parts) if is_thought(known)), last)
         if part.get("type") == last.get("type") == "text" and part.keys() == last.keys() == {"type", "text"}:
             last["text"] += part["text"]
@@ -184,7 +184,7 @@ class Choice:
 
     # --------------------------------------------------------------------------------------------------------- calls
 
-    def more_calls(self, key: str, value: Json, out: list[Event]) -> bool:
+    def tool_calls(self, key: str, value: Json, out: list[Event]) -> bool:
         for wire in value:
             self.fragment(self.call_for(wire), wire, out)
         return True
@@ -196,13 +196,13 @@ class Choice:
         return True
 
     def call_for(self, wire: Wire) -> Call:
-        """The call a fragment belongs to: a new one if it brings an id or an index that no call has."""
+        """The call that a fragment belongs to; a new call if the fragment has an id or an index that no call has."""
         index, id = wire.get("index"), wire.get("id")
         key = index if isinstance(index, int | str) else repr(index)
         if isinstance(id, str) and id in self.by_id:
             return self.by_id[id]
         call = (self.calls[-1] if self.calls else None) if index is None else self.by_index.get(key)
-        if call is None or (id and call.id) or (index is None and _begins(wire, call)):
+        if call is None or (id and call.id) or (index is None and _begins_call(wire, call)):
             call = self.by_index[key] = Call()
             self.calls.append(call)
         if isinstance(id, str) and id and not call.id:
@@ -210,7 +210,7 @@ class Choice:
         return call
 
     def fragment(self, call: Call, wire: Wire, out: list[Event]) -> None:
-        """Hand out a piece of arguments; a call opens once its id and name are known."""
+        """Read a fragment of a call, which opens once its id and its name are known."""
         text = call.take(wire)
         if call.place is None:
             if call.id and call.name:
@@ -227,16 +227,16 @@ class Choice:
 
     # --------------------------------------------------------------------------------------------------------- whole
 
-    def whole(self, index: int) -> Wire:
+    def as_wire(self, index: int) -> Wire:
         text = None if self.text is None else self.fold.joined(self.text)
         message: Wire = {"role": "assistant", "content": self.parts or text}
         message |= {key: "".join(texts) for key, texts in self.thinking.items()}
         if "refusal" in self.slots:
             message["refusal"] = self.fold.joined(self.slots["refusal"])
         if self.calls:
-            message["tool_calls"] = [call.whole() for call in self.calls]
+            message["tool_calls"] = [call.as_wire() for call in self.calls]
         if self.legacy is not None:
-            message["function_call"] = self.legacy.whole()["function"]
+            message["function_call"] = self.legacy.as_wire()["function"]
         if self.audio:
             grown = {name: "".join(pieces) for name, pieces in self.audio.items()}
             message["audio"] = {**(self.turn.get("audio") or {}), **grown}
@@ -244,12 +244,12 @@ class Choice:
 
 
 def is_thought(part: Wire) -> bool:
-    """Whether a part is reasoning in one text."""
+    """Whether a part is reasoning that has a single text."""
     return holds_one_text(part.get("thinking"))
 
 
-def _begins(wire: Wire, before: Call) -> bool:
-    """Where nothing numbers the calls, a name begins one, unless it is said again while arguments are on their way."""
+def _begins_call(wire: Wire, before: Call) -> bool:
+    """Whether a fragment without an index begins a call: it has a name, and not just repeats it amid the arguments."""
     function: Wire = wire.get("function") or {}
     name: Json = function.get("name")
     if not name or not before.name or (wire.get("id") and wire["id"] == before.id):
@@ -261,7 +261,7 @@ FIELDS: dict[str, Callable[[Choice, str, Json, list[Event]], bool]] = {
     "content": Choice.skip,
     "role": Choice.skip,
     "refusal": Choice.refusal,
-    "tool_calls": Choice.more_calls,
+    "tool_calls": Choice.tool_calls,
     "function_call": Choice.legacy_call,
     "audio": Choice.sound,
     **dict.fromkeys(THINKING_KEYS, Choice.reasoning),

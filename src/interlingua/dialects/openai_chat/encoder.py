@@ -1,6 +1,6 @@
-"""Writing a stream of OpenAI Chat: one chunk per delta, a chunk that finishes, a chunk with usage, ``[DONE]``.
+"""Writes streams of OpenAI Chat: a chunk per delta, a chunk with the finish reason, a chunk with usage, ``[DONE]``.
 
-Residue of the answer rides on the finishing chunk, where a reader merges it like any delta's.
+Residue of the answer is written in the chunk with the finish reason, where readers merge it like any delta.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .assistant import audio_of, declare_cited, declare_joined, is_part, lose_marks, sort_slots, with_place
+from .assistant import declare_cited, declare_joined, is_part, lose_marks, pick_audio, sort_slots, with_place
 from .errors import ERRORS
 from .facts import NAME
 from .response import ending_of, last_call, write_usage
@@ -44,7 +44,7 @@ class Encoder(GrammaticalEncoder):
         self.blocks: dict[int, Block] = {}
         self.calls: dict[int, int] = {}
         self.with_arguments: set[int] = set()
-        self.last: dict[str, int] = {}  # by slot, the block that spoke last
+        self.latest: dict[str, int] = {}  # by slot, the block that was written last
         self.length = 0  # of the content so far
         self.order: list[int] = []  # of the blocks in the content
         self.has_audio = False
@@ -71,29 +71,29 @@ class Encoder(GrammaticalEncoder):
             case ThinkingDelta():
                 return self.chunk(self.reasoning(event.index, event.text))
             case ToolUseInputDelta():
-                return self.piece(event.index, event.partial_json)
+                return self.arguments(event.index, event.partial_json)
             case _:
-                return b""  # cited at the end: clients do not take annotations in several pieces
+                return b""  # citations are written at the end: clients do not take annotations in pieces
 
     def text(self, index: int, text: str) -> Wire:
         if isinstance(self.blocks[index], RefusalBlock):
-            return {"refusal": self.apart("refusal", index, text)}
+            return {"refusal": self.separated("refusal", index, text)}
         self.length += len(text)
         if not self.order or self.order[-1] != index:
             self.order.append(index)
         return {"content": text}
 
     def reasoning(self, index: int, text: str) -> Wire:
-        """Under the usual key, or as a part of the content where the block came so."""
+        """A delta of reasoning: under the usual key, or as a content part if the block was read so."""
         block = self.blocks[index]
         if isinstance(block, ThinkingBlock) and is_part(block):
             return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
-        return {"reasoning_content": self.apart("thinking", index, text)}
+        return {"reasoning_content": self.separated("thinking", index, text)}
 
-    def apart(self, slot: str, index: int, text: str) -> str:
-        """Several thoughts or refusals share one slot: as in a whole answer, a blank line stands between them."""
-        before = self.last.get(slot, index)
-        self.last[slot] = index
+    def separated(self, slot: str, index: int, text: str) -> str:
+        """The text, behind a blank line if another block has been written to this slot, as in a whole answer."""
+        before = self.latest.get(slot, index)
+        self.latest[slot] = index
         return text if before == index else f"\n\n{text}"
 
     def chunk(self, delta: Wire, finish: Wire | None = None) -> bytes:
@@ -110,7 +110,7 @@ class Encoder(GrammaticalEncoder):
             del wire["id"]
         return self.chunk({"tool_calls": [merge(wire, residue)]})
 
-    def piece(self, index: int, text: str) -> bytes:
+    def arguments(self, index: int, text: str) -> bytes:
         if text:
             self.with_arguments.add(index)
         block = self.blocks[index]
@@ -144,7 +144,7 @@ class Encoder(GrammaticalEncoder):
         if index in self.with_arguments:
             return b""
         text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
-        return self.piece(index, text) if text else b""
+        return self.arguments(index, text) if text else b""
 
     def end_text(self, index: int, block: TextBlock) -> None:
         if not block.text:
@@ -174,7 +174,7 @@ class Encoder(GrammaticalEncoder):
         if self.has_audio:
             self.ledger.lose("dropped", f"an answer of {NAME} has one audio", "content", index)
             return b""
-        sounds = audio_of([(index, block)], self.ledger)
+        sounds = pick_audio([(index, block)], self.ledger)
         self.has_audio = bool(sounds)
         self.ledger.where = ("content", index)
         return self.chunk({"audio": SPOKEN.write(block, self.ledger)}) if sounds else b""
@@ -192,13 +192,13 @@ class Encoder(GrammaticalEncoder):
         return cited + self.finish(response) + self.usage(response) + DONE
 
     def declare_slots(self, response: Response) -> None:
-        """What loses its place or its bounds, since there is one slot for each kind."""
+        """Declare blocks that are moved or joined, because there is one slot for each kind."""
         blocks = list(enumerate(response.content))
         mark = marks(NAME, response).get("turn", {})
         sort_slots(blocks, mark, self.ledger)
-        for said, meant in zip(self.order, sorted(self.order), strict=True):
-            if said != meant:
-                self.ledger.lose_form("moved", f"streams of {NAME} have blocks one by one; moved", "content", said)
+        for written, index in zip(self.order, sorted(self.order), strict=True):
+            if written != index:
+                self.ledger.lose_form("moved", f"streams of {NAME} have blocks one by one; moved", "content", written)
         declare_joined(blocks, TextBlock, self.ledger)
         declare_cited(blocks, self.ledger)
         if mark.get("content") != "parts":
@@ -217,18 +217,18 @@ class Encoder(GrammaticalEncoder):
         choice: Wire = {"index": 0, "delta": first.pop("message", {}), **finish}
         residue.pop("usage", None)
         chunk = {**self.base, **residue, "choices": [merge(choice, first)]}
-        return encode_sse(dump(chunk)) + b"".join(map(self.further, choices[1:]))
+        return encode_sse(dump(chunk)) + b"".join(map(self.other_choice, choices[1:]))
 
     def declare_annotations(self, response: Response, message: Json) -> None:
-        """Those that pointed into several texts are read as the citations of the one that these become."""
+        """Declare annotations of several texts as moved: readers find one text, and read them as its citations."""
         found = message.get("annotations") if is_dict(message) else None
         several = sum(isinstance(block, TextBlock) for block in response.content) > 1
         if several and is_array(found) and found and REFUSED not in map(ANNOTATIONS.read, found):
             place = ("extras", NAME, "choices", 0, "message", "annotations")
             self.ledger.lose_form("moved", f"{NAME} has one text per message; moved there", *place)
 
-    def further(self, choice: Wire) -> bytes:
-        """Another choice than the answer: one chunk that says it all."""
+    def other_choice(self, choice: Wire) -> bytes:
+        """A choice other than the answer, whole in one chunk."""
         message = dict(choice.get("message") or {})
         calls: list[Json] = message.get("tool_calls") or []
         if calls:

@@ -1,4 +1,4 @@
-"""Errors of servers, and of requests that a server would refuse. Compatible servers shape theirs in several ways."""
+"""Errors of servers, which compatible ones shape in several ways, and what a request must have."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Facts of OpenAI Chat that are no phrases: its name, what its servers accept, what compatible ones do otherwise.
+"""Facts of OpenAI Chat that no row states: its name, what its servers accept, what compatible servers do otherwise.
 
-How sound, thoughts and content are spelled stands at the end.
+How audio, reasoning and content are read and written stands at the end.
 
-Quirks are a closed list, as data. Reading needs none of them: the decoder accepts the union of all spellings and marks
-which one it saw. They steer what is *written* to a server that was named, by ``dialect("openai-chat", provider=…)`` or
-by ``Target``. Each field is read in exactly one place.
+Quirks are data and a closed list. Reading needs none of them: the decoder accepts all spellings and marks the one that
+it saw. Quirks decide what is *written* to a server that is named, by ``dialect("openai-chat", provider=…)`` or by
+``Target``. Each field is read in exactly one place.
 """
 
 from __future__ import annotations
@@ -40,52 +40,52 @@ CACHE_TIMES = ("30m", "12h")
 AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 AUDIO_WORDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 THINKING_KEYS = ("reasoning_content", "reasoning")
-"""The fields in which servers show reasoning; the first is written where none was read."""
+"""The fields in which servers show reasoning. The first one is written unless another one was read."""
 DERIVED_ID = re.compile(r"call_\d+(?:_\d+)?")
-"""An id that stands for none on the wire; an edited one is sent."""
+"""An id that we made for a call without one. It is not sent; an id that the caller has changed is."""
 
-FORTY = IdRule(re.compile(r"(?s).{1,40}"))
-NINE = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
+UP_TO_40 = IdRule(re.compile(r"(?s).{1,40}"))
+EXACTLY_9 = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
-    """How one compatible server wants to be spoken to. The defaults are OpenAI's, or what all others do."""
+    """What one compatible server does otherwise. The defaults are what OpenAI does, or what most servers do."""
 
     max_tokens_key: str = "max_completion_tokens"
     seed_key: str = "seed"
     top_k: bool = False
     """Takes ``top_k``."""
     thinking_key: str | None = None
-    """The message field in which reasoning goes back; None where there is none."""
+    """The message field in which reasoning is sent back; None if the server takes none."""
     replay_thinking: bool = False
-    """Turns with tool calls must bring their reasoning back, if only as an empty string."""
+    """Assistant turns with tool calls must include their reasoning, if only as an empty string."""
     thinking_param: str = "reasoning_effort"
-    """How thinking is asked for: ``reasoning_effort``, or an object ``thinking`` or ``reasoning``."""
+    """The parameter that requests thinking: ``reasoning_effort``, or an object ``thinking`` or ``reasoning``."""
     cache_key: str | None = "prompt_cache_breakpoint"
-    """The attribute of a content part that marks a cache point."""
-    ids: IdRule = FORTY
+    """The key that marks a cache point on a content part; None if the server has no cache points."""
+    ids: IdRule = UP_TO_40
     """Which call ids the server takes."""
     any_word: str = "required"
-    """The word for: some tool must be called."""
+    """The tool choice that means "some tool must be called"."""
     developer_role: bool = True
     """Knows the role ``developer``."""
     stream_usage: bool = True
-    """Takes ``stream_options``; the others send usage unasked."""
+    """Takes ``stream_options``; other servers always send usage."""
     parallel: bool = True
     """Takes ``parallel_tool_calls``."""
     strict: bool = True
     """Takes ``strict`` on tools."""
     free_text: bool = False
-    """Takes tools of free text, ``custom``: OpenAI's alone does, llama.cpp answers 500."""
+    """Takes free-text tools, ``custom``: only OpenAI does, llama.cpp answers 500."""
     list_content: bool = False
-    """Takes documents by URL and reasoning as parts of the content."""
+    """Takes documents by URL and reasoning as content parts."""
 
 
 OPENAI = Quirks(free_text=True)
 
 
 def _compatible(thinking_key: str | None = None, **more: Any) -> Quirks:
-    """The quirks of most servers: they take the older names, and what OpenAI added later they do not."""
+    """The quirks of most servers: they take the older names, and nothing that OpenAI added later."""
     usual: dict[str, Any] = {"max_tokens_key": "max_tokens", "cache_key": None, "developer_role": False}
     return Quirks(thinking_key=thinking_key, **usual | more)
 
@@ -96,7 +96,7 @@ CONTENT, REASONING = THINKING_KEYS
 QUIRKS: dict[str, Quirks] = {
     "openai":         OPENAI,
     "azure":          OPENAI,
-    "mistral":        _compatible(seed_key="random_seed", top_k=True, ids=NINE, any_word="any", stream_usage=False,
+    "mistral":        _compatible(seed_key="random_seed", top_k=True, ids=EXACTLY_9, any_word="any", stream_usage=False,
                                   list_content=True),
     "deepseek":       _compatible(CONTENT, replay_thinking=True, thinking_param="thinking", parallel=False),
     "groq":           _compatible(REASONING, **NEW_KEY),
@@ -123,18 +123,18 @@ QUIRKS: dict[str, Quirks] = {
 
 
 def quirks_of(provider: str | None, target: Target | None) -> tuple[Quirks, bool]:
-    """The quirks to write by, and whether they are a named server's, which win over marks."""
+    """The quirks of the server that is written to, and whether it is named: then its quirks win over marks."""
     if target is not None and isinstance(target.quirks, Quirks):
         return target.quirks, True
     name = target.provider if target is not None and target.provider is not None else provider
     return (QUIRKS[name], True) if name in QUIRKS else (OPENAI, False)
 
 
-# --------------------------------------------------------------------------------- how sound and thoughts are spelled
+# ------------------------------------------------------------------------------------------------ audio and reasoning
 
 
 def read_format(wire: Json) -> Any:
-    """The type of sound. Servers that take further formats say theirs behind ``audio/``."""
+    """Read a format of audio as a media type. Formats of other servers are put behind ``audio/``."""
     return AUDIO_TYPES.get(wire, f"audio/{wire}") if type(wire) is str else REFUSED
 
 
@@ -149,7 +149,7 @@ def write_format(media_type: str, ledger: Ledger) -> Json:
 
 
 def read_sound(wire: Json) -> Any:
-    """The sound of an answer: data alone, whose type the request chose."""
+    """Read the audio of an answer, which is data only: the request chose its type."""
     return Base64Source("audio/wav", wire) if type(wire) is str and wire else REFUSED
 
 
@@ -158,7 +158,7 @@ def write_sound(source: Base64Source, ledger: Ledger) -> Json:
 
 
 def read_thought(wire: Json) -> Any:
-    """Reasoning as a part: a list of text parts, of which a single one is ours."""
+    """Read reasoning that is a list of text parts; ``REFUSED`` unless it is a single part."""
     return wire[0]["text"] if holds_one_text(wire) else REFUSED
 
 
@@ -188,7 +188,7 @@ class MessageContent(Texts):
 
 
 class MixedContent(Texts):
-    """The content of an assistant's message or of a tool's. Whether it had anything but texts is remembered."""
+    """The content of an assistant's or a tool's message. It is marked if it has anything but texts."""
 
     def list_mark(self, values: Sequence[Any]) -> str | None:
         return super().list_mark(values) if {TextBlock}.issuperset(map(type, values)) else "parts"

@@ -1,4 +1,4 @@
-"""Marks of OpenAI Chat that were saved before its phrases were rows. ``codec.old_marks`` knows those that rows tell."""
+"""Renews marks of OpenAI Chat that older versions saved. ``codec.old_marks`` handles those that follow from rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ KNOWN_ROLES = ("developer", "function")
 
 
 def row_of(value: Any) -> Row | None:
-    """The row of an assistant's message."""
+    """The row that writes an assistant's message."""
     return TURNS.rows[0] if type(value) is Message and value.role is Role.assistant else None
 
 
 def thinking(value: Any, held: Json) -> Wire:
-    """Reasoning that the wire had in a request, and under which keys."""
+    """What the old mark ``thinking`` means: a request had reasoning, under these keys."""
     if not is_array(held):
         return {"thinking": held}
     usual = held == [THINKING_KEYS[0]]
@@ -32,13 +32,13 @@ def thinking(value: Any, held: Json) -> Wire:
 
 
 def part(value: Any, held: Json) -> Wire:
-    """A part that the protocol does not have, or that it has under another name."""
+    """What the old mark ``part`` means: a part that the protocol does not have, or has under another name."""
     if type(value) is DocumentBlock:
         return {"verbatim": ["source"], **({"tag": "file by URL"} if held == "file" else {})}
-    return {"verbatim": ["part"]} if held == "thinking" else as_it_broke(value, held)
+    return {"verbatim": ["part"]} if held == "thinking" else broken_rules(value, held)
 
 
-def as_it_broke(value: Any, held: Json) -> Wire:
+def broken_rules(value: Any, held: Json) -> Wire:
     row = MARKS.row(value)
     return {"verbatim": broken(row, value)} if row is not None else {}
 
@@ -48,12 +48,12 @@ def role(value: Any, held: Json) -> Wire:
 
 
 def message(value: Any, held: Json) -> Wire:
-    """The marks of the message that a block of the system prompt begins."""
+    """The marks of the message whose first block is this one of the system prompt."""
     return {"message": MARKS.renew(Message(Role.system, (value,)), held) if is_object(held) else held}
 
 
 def turn(value: Any, held: Json) -> Wire:
-    """The marks of an answer's message."""
+    """The marks of the message of an answer."""
     return {"turn": MARKS.renew(Message(Role.assistant), held) if is_object(held) else held}
 
 
@@ -82,7 +82,7 @@ NAMES: dict[str, Means] = {
     "image": image,
     "legacy": legacy,
     "message": message,
-    "named": as_it_broke,
+    "named": broken_rules,
     "part": part,
     "role": role,
     "thinking": thinking,
@@ -92,14 +92,14 @@ NAMES: dict[str, Means] = {
 
 class ChatMarks(OldMarks):
     def renew(self, value: Any, marks: Wire) -> Wire:
-        """The marks of a value in the words of today."""
+        """The marks of a value under their present names."""
         found = super().renew(value, marks)
         if "content" in marks.get("blank", ()) or marks.get("content") == "absent":  # a message that may be empty
             found["verbatim"] = [*found.get("verbatim", ()), "content"]
         cache = getattr(value, "cache", None)
         if cache is not None and cache.forms.get(CACHE.dialect, {}).get("cache") == "cache_control":
             found["spelling"] = {**found.get("spelling", {}), "cache": {"cache_control": list[Json]()}}
-            if refused := as_it_broke(value, True).get("verbatim"):
+            if refused := broken_rules(value, True).get("verbatim"):
                 found["verbatim"] = [*dict.fromkeys([*found.get("verbatim", ()), *refused])]
         return found
 

@@ -1,11 +1,10 @@
-"""The request of OpenAI Chat: what lies around the turns.
+"""Requests of OpenAI Chat: everything but the turns.
 
 Marks: ``messages`` (there were none), ``model`` and ``stream`` (they stood in the URL), ``tools`` (they were
-``functions``), ``stream_options`` (none, though it streams), ``thinking`` (asked for by an object of that name),
+``functions``), ``stream_options`` (none, although it streams), ``thinking`` (the object that requested it),
 ``response_format`` (its name or its ``strict`` as ``[value]``, or ``[]`` for none), ``user_id`` (it stood in
-``metadata``), ``verbatim`` (fields that the protocol would refuse; they came from it). On a choice: ``legacy`` (it was
-a ``function_call``). A server that was named by provider or target is written to in its own way;
-without one, every mark is honoured.
+``metadata``), ``verbatim`` (fields with values that the protocol would refuse, but that were read from it). On a
+choice: ``legacy`` (it was a ``function_call``). If a provider or target names the server, its quirks win over marks.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ from .facts import NAME, PATH, Quirks, quirks_of
 from .rows import CHOICES, FUNCTIONS, PARAMS, TOOLS
 from .turns import read_messages, write_messages, write_system
 
-SYSTEM = Role.system  # attribute access on an Enum costs 40 ns
+SYSTEM = Role.system  # an alias: attribute access on an Enum costs 40 ns
 ONE_WORD = openai.one_word(NAME)
 THINKING_MODES = ("enabled", "disabled", "adaptive")
 
 
 class ThinkingObject(NamedTuple):
-    """An object that asks for thinking: a field of ours, its key and its words, and the key of the budget."""
+    """An object that requests thinking: our field, its key and its words, and the key of the budget."""
 
     field: str
     key: str
@@ -57,7 +56,7 @@ THINKING_OBJECTS = {
     "reasoning": ThinkingObject("effort", "effort", openai.EFFORTS, "max_tokens"),
 }
 KEYS = {"max_output_tokens": ("max_completion_tokens", "max_tokens"), "seed": ("seed", "random_seed")}
-"""The keys of parameters that servers name differently."""
+"""All keys of the parameters that have different names on different servers."""
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -95,7 +94,7 @@ def read_tools(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
 
 
 def read_choice(rest: Wire, fields: dict[str, Any]) -> None:
-    """``tool_choice``, ``function_call`` and ``parallel_tool_calls`` are one thing to us."""
+    """Read ``tool_choice``, ``function_call`` and ``parallel_tool_calls`` as one ``ToolChoice``."""
     tools = fields.get("tools", ())
     choice = CHOICES.take(rest, tools)
     if "function_call" in rest and (choice is None or choice.mode is None):
@@ -137,7 +136,7 @@ def read_thinking(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
 
 
 def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    """The schema, its name and its description are ours."""
+    """Read the schema, its name and its description."""
     left, found = openai.read_format(rest.get("response_format"), fields, NAME, "json_schema")
     if left is not None:
         leave(rest, "response_format", left)
@@ -146,7 +145,7 @@ def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
 
 
 def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    """We always ask for usage; a stream that did not is marked."""
+    """Mark a stream that does not request usage, because we always do."""
     if fields.get("stream") is not True:
         return
     options = rest.get("stream_options")
@@ -161,23 +160,23 @@ def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None
 
 def write_request(request: Request, target: Target | None, provider: str | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, request)
-    quirks, bound = quirks_of(provider, target)
-    body = write_params(request, quirks, ledger, bound=bound)
+    quirks, named = quirks_of(provider, target)
+    body = write_params(request, quirks, ledger, named=named)
     put_model(request, body, target, mark)
     write_history(request, body, target, quirks, ledger)
     legacy = mark.get("tools") == "functions"
     if request.tools and (tools := write_tools(request.tools, quirks, ledger, legacy=legacy)):
         body["functions" if legacy else "tools"] = tools
     if request.tool_choice is not None:
-        body |= write_chosen(request, request.tool_choice, body, quirks, ledger, bound=bound)
+        body |= write_tool_choice(request, request.tool_choice, body, quirks, ledger, named=named)
     if request.metadata and (metadata := openai.write_identity(request.metadata, body, mark)):
         body["metadata"] = metadata
     if request.thinking is not None:
-        param = quirks.thinking_param if bound else mark.get("thinking", quirks.thinking_param)
+        param = quirks.thinking_param if named else mark.get("thinking", quirks.thinking_param)
         write_thinking(request.thinking, body, param, ledger)
     if form := openai.write_format(request, mark.get("response_format", {}), ledger, NAME, "json_schema"):
         body["response_format"] = form
-    if request.stream and (quirks.stream_usage if bound else mark.get("stream_options") != "absent"):
+    if request.stream and (quirks.stream_usage if named else mark.get("stream_options") != "absent"):
         body["stream_options"] = {"include_usage": True}
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
@@ -187,22 +186,22 @@ def write_request(request: Request, target: Target | None, provider: str | None)
     return Encoded(body, PATH, {}, tuple(ledger.losses))
 
 
-def write_params(request: Request, quirks: Quirks, ledger: Ledger, *, bound: bool) -> Wire:
-    """The plain parameters, under the names that the server has for them."""
+def write_params(request: Request, quirks: Quirks, ledger: Ledger, *, named: bool) -> Wire:
+    """Write the plain parameters under the names that the server has for them."""
     top_k = request.top_k
-    if top_k is not None and (quirks.top_k or bound):
+    if top_k is not None and (quirks.top_k or named):
         if not quirks.top_k:
             rules.NO_TOP_K.fit(request, ledger)
         request = replace(request, top_k=None)
     body = PARAMS.put(request, ledger)
     if top_k is not None and quirks.top_k:
         body["top_k"] = top_k
-    if bound:
-        for field, theirs in (("max_output_tokens", quirks.max_tokens_key), ("seed", quirks.seed_key)):
+    if named:
+        for field, name in (("max_output_tokens", quirks.max_tokens_key), ("seed", quirks.seed_key)):
             for key in KEYS[field]:
                 body.pop(key, None)
             if (value := getattr(request, field)) is not None:
-                body[theirs] = value
+                body[name] = value
     return body
 
 
@@ -221,22 +220,22 @@ def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy
     return table.write_each(rules.fit_tools(tools, quirks, ledger), ledger, "tools")
 
 
-def write_chosen(
-    request: Request, choice: ToolChoice, body: Wire, quirks: Quirks, ledger: Ledger, *, bound: bool
+def write_tool_choice(
+    request: Request, choice: ToolChoice, body: Wire, quirks: Quirks, ledger: Ledger, *, named: bool
 ) -> Wire:
     if "tools" in body or "functions" in body or "tool_choice" in marks(NAME, request).get("verbatim", ()):
-        return write_choice(choice, request.tools, quirks, ledger, bound=bound)
+        return write_choice(choice, request.tools, quirks, ledger, named=named)
     ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools", "tool_choice")
     return {}
 
 
-def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, bound: bool) -> Wire:
-    """The keys that a choice becomes at the top of a request. ``bound``: quirks are a named server's and win."""
+def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, named: bool) -> Wire:
+    """The keys that a tool choice has in a request. ``named``: the server is named, so its quirks win over marks."""
     ledger.where = ("tool_choice",)
     wire: Wire = {}
-    if (mode := write_mode(choice, tools, quirks, ledger, bound=bound)) is not OMIT:
+    if (mode := write_mode(choice, tools, quirks, ledger, named=named)) is not OMIT:
         wire["function_call" if "legacy" in marks(NAME, choice) else "tool_choice"] = mode
-    if choice.parallel is not None and (quirks.parallel or not bound):
+    if choice.parallel is not None and (quirks.parallel or not named):
         wire["parallel_tool_calls"] = choice.parallel
     elif choice.parallel is not None:
         why = "this server has no `parallel_tool_calls`"
@@ -246,17 +245,17 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledg
     return wire
 
 
-def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, bound: bool) -> Json:
+def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, named: bool) -> Json:
     mark = marks(NAME, choice)
     if "legacy" in mark and choice.mode == "specific":
         return {"name": choice.name}
     if not quirks.free_text:
         tools, choice = (), replace(choice, forms={NAME: {key: mark[key] for key in mark if key != "tag"}})
-    return CHOICES.write(choice, tools, ledger, quirks.any_word if bound else "")
+    return CHOICES.write(choice, tools, ledger, quirks.any_word if named else "")
 
 
 def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) -> None:
-    """``form`` is how thinking is asked for: ``reasoning_effort``, or an object ``thinking`` or ``reasoning``."""
+    """``form`` is the parameter that requests thinking: ``reasoning_effort``, or an object (``THINKING_OBJECTS``)."""
     ledger.where, budget = ("thinking",), thinking.budget
     inner: Wire = {}
     if form == "thinking" and thinking.mode in THINKING_MODES:
@@ -282,6 +281,6 @@ def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) ->
 
 
 def write_choice_alone(choice: ToolChoice, target: Target | None, ledger: Ledger, provider: str | None) -> Json:
-    quirks, bound = quirks_of(provider, target)
-    wire = write_choice(choice, (), quirks, ledger, bound=bound)
+    quirks, named = quirks_of(provider, target)
+    wire = write_choice(choice, (), quirks, ledger, named=named)
     return choice_alone(wire, ledger)

@@ -1,9 +1,9 @@
-"""The answer of OpenAI Chat. The stream decoder puts the same object together and reads it here.
+"""Reads and writes answers of OpenAI Chat. The stream decoder builds such an object and reads it with these functions.
 
-The first choice is the answer; further ones are residue, in their own place. Marks: ``choices`` (there were none, as
-``[value]`` or ``[]``), ``turn`` (the marks of the message), ``message`` (what stood in its place), ``index`` (the first
-choice had none), ``finish_reason`` (a word that is not ours for it), ``usage`` (see ``codec.usage``), ``no usage``
-(what stood in its place).
+The first choice is the answer; further choices are residue in their place. Marks: ``choices`` (there were none: the
+value as ``[value]``, or ``[]``), ``turn`` (the marks of the message), ``message`` (the value in its place), ``index``
+(the first choice had none), ``finish_reason`` (a word where we would write another), ``usage`` (see
+``codec.rows.usage``), ``no usage`` (the value in its place).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ NEAREST = {
     StopReason.cancelled: "stop",
     StopReason.context_overflow: "length",
 }
-"""The words for stop reasons that the protocol does not have."""
-END, CALLED, REFUSED = StopReason.end_turn, StopReason.tool_use, StopReason.refusal  # Enum access costs 40 ns
+"""The nearest words for stop reasons that the protocol does not have."""
+END, CALLED, REFUSED = StopReason.end_turn, StopReason.tool_use, StopReason.refusal  # aliases: Enum access costs 40 ns
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -63,7 +63,7 @@ def read_response(
 
 
 def read_answer(wire: Json, request: Request | None) -> Response:
-    """An answer without a look at errors."""
+    """Read an answer without looking for errors."""
     fields, rest, marks = ANSWER.take(answer_of(wire, NAME, "choices"))
     choices: list[Json] | None = rest.get("choices")
     if type(choices) is list and choices and is_object(choices[0]):
@@ -83,7 +83,7 @@ def read_answer(wire: Json, request: Request | None) -> Response:
 
 
 def read_choice(choices: list[Json], fields: dict[str, Any], rest: Wire, marks: Wire) -> None:
-    """The first choice; what is left of it, and the others, stay in their place."""
+    """Read the first choice. Its unknown fields, and the other choices, stay residue."""
     first = choices[0].copy()
     turn = Turn()
     if is_object(wire := first.get("message")):
@@ -110,32 +110,32 @@ def read_choice(choices: list[Json], fields: dict[str, Any], rest: Wire, marks: 
 
 
 def _ending(*, calls: bool, refused: bool) -> StopWord:
-    """Why an answer ended. A call or a refusal decides where the word tells of a usual end, or of nothing."""
-    natural = CALLED if calls else REFUSED if refused else END
+    """How the stop reason is read and written. A call or a refusal decides if the word is a usual end or unknown."""
+    default = CALLED if calls else REFUSED if refused else END
 
-    def meaning(word: Json) -> StopReason:
+    def read(word: Json) -> StopReason:
         found: StopReason | None = STOP.reads.get(word) if isinstance(word, str) else None
-        return natural if found is None or found is END else found
+        return default if found is None or found is END else found
 
-    def ours(reason: StopReason) -> str:
+    def write(reason: StopReason) -> str:
         if reason is REFUSED and refused:
             return "stop"
         return NEAREST.get(reason) or STOP.writes.get(reason, "stop")
 
-    return StopWord(NAME, "finish_reason", meaning, ours)
+    return StopWord(NAME, "finish_reason", read, write)
 
 
-ENDINGS = {(calls, said): _ending(calls=calls, refused=said) for calls in (False, True) for said in (False, True)}
+ENDINGS = {(c, r): _ending(calls=c, refused=r) for c in (False, True) for r in (False, True)}
 
 
 def ending_of(content: Sequence[Block]) -> StopWord:
-    """How the word of an answer is read and written, by what the answer holds."""
+    """How the stop reason of an answer with this content is read and written."""
     kinds = [type(block) for block in content]
     return ENDINGS[ToolUseBlock in kinds, RefusalBlock in kinds]
 
 
 def as_turn(response: Response, message: Message) -> Message:
-    """The turn with what stood on its own wire object: signed reasoning details and the like go back with it."""
+    """The turn of an answer with the residue of its wire message, such as signed reasoning details, to be sent back."""
     residue = {key: value for key, value in _first_message(response).items() if not is_blank(value)}
     mark = marks(NAME, response).get("turn", {})
     turn: Wire = {key: value for key, value in mark.items() if key == "content"}
@@ -151,7 +151,7 @@ EMPTY_CONTENT = (TextBlock(""),)
 
 
 def _first_message(response: Response) -> Wire:
-    """What is left of the message of the first choice, if there is such a thing."""
+    """The residue of the message of the first choice; empty if there is none."""
     choices = response.extras.get(NAME, {}).get("choices")
     first: Json = choices[0] if is_array(choices) and choices else None
     message: Json = first.get("message") if is_object(first) else None
@@ -212,12 +212,12 @@ def write_turn(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> 
 
 
 def last_call(response: Response) -> int | None:
-    """The place of the last call: calls stand behind everything else."""
+    """The place of the last call, None without calls. On the wire, calls stand behind everything else."""
     return max((index for index, block in enumerate(response.content) if type(block) is ToolUseBlock), default=None)
 
 
 def write_usage(response: Response, mark: Mapping[str, Json]) -> Wire:
-    """The key ``usage``, if the answer has one."""
+    """An object with the key ``usage``, or an empty one if the answer has no usage."""
     if response.usage is not None:
         return {"usage": USAGE.write(response.usage, mark.get("usage"))}
     return {"usage": mark["no usage"][0]} if "no usage" in mark else {}

@@ -1,7 +1,7 @@
 """The phrases of OpenAI Chat: our field, their key. ``codec.rows`` says what a row means.
 
 What the protocol refuses is in ``rules``. An assistant's message has its calls, its reasoning and its refusal beside
-the content: ``Turn`` is such a message, and ``turns`` makes blocks in one order of it.
+the content: ``Turn`` is such a message, and ``assistant`` makes a list of blocks of it.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ from .facts import (
 
 
 def cache_tag(wire: Wire) -> str | None:
-    """Which of both spellings of a cache mark an object is: OpenAI's, or that of routers to Anthropic models."""
+    """Which spelling of a cache mark an object has: OpenAI's, or that of routers to Anthropic models."""
     if wire.get("mode") == "explicit":
         return "explicit"
     return "ephemeral" if wire.get("type") == "ephemeral" else None
 
 
 def part_tag(wire: Wire) -> str | None:
-    """The type of a part; a file has its content in one of three ways, an image or a document in one of two."""
+    """The tag of a part: its type, or a name of ours where a type can hold its content in several ways."""
     tag = wire.get("type")
     if tag == "file" and is_object(file := wire.get("file")):
         data = file.get("file_data")
@@ -84,8 +84,8 @@ def part_tag(wire: Wire) -> str | None:
     return tag if type(tag) is str else None
 
 
-def moved(block: Block, ledger: Ledger) -> None:
-    """A result has text only: ``turns`` sends other blocks in a message of the user after it, and declares that."""
+def leave_out(block: Block, ledger: Ledger) -> None:
+    """Leave a block out of a result, which has text only. ``turns`` sends it in a user message and declares that."""
 
 
 NO_CITATIONS = lost(rules.NO_CITATIONS)
@@ -120,11 +120,11 @@ PARTS = Table(NAME, part_tag, TEXT_PART,
         constants={"type": "file"}, source=must("file.file_data", URL), filename=may("file.filename"), **DOCUMENT),
     Row(DocumentBlock, "file by id",      rules.STORED_HERE, constants={"type": "file"}, when=rules.is_stored,
         source=must("file.file_id", STORED), filename=may("file.filename"), **DOCUMENT),
-    Row(DocumentBlock, "document_url",    rules.BY_LINK, constants={"type": "document_url"}, when=rules.is_elsewhere,
+    Row(DocumentBlock, "document_url",    rules.BY_LINK, constants={"type": "document_url"}, when=rules.is_linked,
         source=must("document_url", URL), filename=lost("a document by URL has no file name"), **DOCUMENT),
     Row(DocumentBlock, "document by data URL", rules.BY_LINK, constants={"type": "document_url"}, when=rules.is_data,
         source=must("document_url", URL), filename=lost("a document by URL has no file name"), **DOCUMENT),
-    Row(DocumentBlock, "file by URL",     rules.BY_LINK, constants={"type": "file"}, when=rules.is_elsewhere,
+    Row(DocumentBlock, "file by URL",     rules.BY_LINK, constants={"type": "file"}, when=rules.is_linked,
         source=must("file.file_data", URL), filename=may("file.filename"), **DOCUMENT),
     Row(VideoBlock,    "video_url",       rules.VIDEO, constants={"type": "video_url"},
         source=must("video_url.url", URL)),
@@ -135,7 +135,7 @@ PARTS = Table(NAME, part_tag, TEXT_PART,
 )
 MOVED = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock, RefusalBlock, ThinkingBlock)
 RESULT_PARTS = Table(NAME, part_tag, TEXT_PART, instead(JsonBlock, JSON_TEXT),
-    *[instead(type, moved) for type in MOVED],
+    *[instead(type, leave_out) for type in MOVED],
     carrier=OpaqueBlock, cache=CACHED, signature=NO_SIGNATURE,
 )
 
@@ -143,7 +143,7 @@ RESULT_PARTS = Table(NAME, part_tag, TEXT_PART, instead(JsonBlock, JSON_TEXT),
 
 
 class Turn(Value, frozen=True):
-    """An assistant's message as the wire has it: one slot for each kind of block."""
+    """An assistant's message as on the wire: one slot for each kind of block."""
 
     content: tuple[Block, ...] = ()
     tool_calls: tuple[Block, ...] = ()
@@ -155,7 +155,7 @@ class Turn(Value, frozen=True):
 
 
 class Calls(Table):
-    """Calls; what is none is carried whole, and told apart from parts that are."""
+    """Calls. An unknown call is carried whole below ``tool_call``, to tell it apart from parts of the content."""
 
     def _write_carried(self, value: Any, ledger: Ledger) -> Any:
         return value.raw["tool_call"]
@@ -165,7 +165,7 @@ class Calls(Table):
 
 
 def kind_tag(wire: Wire) -> str | None:
-    """Whether a call or a tool is for free text. Without a type it is a function; of other types it is not ours."""
+    """The tag of a tool or a call: ``custom`` for free text, ``function`` also without a type; None for other types."""
     kind = wire.get("type", "function")
     if kind == "custom" and is_object(wire.get("custom")):
         return "custom"
@@ -173,17 +173,17 @@ def kind_tag(wire: Wire) -> str | None:
 
 
 def call_tag(wire: Wire) -> str | None:
-    """The same for calls, of which some servers write other types."""
+    """The tag of a call. Some servers write other types for functions."""
     return kind_tag(wire) or ("function" if is_object(wire.get("function")) else None)
 
 
 def annotation_tag(wire: Wire) -> str | None:
-    """Citations of URLs are ours."""
+    """The tag of a citation of a URL; None for other annotations."""
     return "url_citation" if wire.get("type") == "url_citation" and is_object(wire.get("url_citation")) else None
 
 
 WORDS = Plain("a string", str)
-"""The input of a call for free text, which may be empty: that is not the same as none."""
+"""The input of a free-text call. An empty string is an input, unlike no value."""
 
 
 def carry_call(wire: Json) -> OpaqueBlock:
@@ -218,7 +218,7 @@ ANNOTATIONS = Table(NAME, annotation_tag,
 )
 
 def turn_row(calls: Table) -> Row:
-    return Row(Turn, None, rules.SAID, rules.NO_THINKING, rules.UNCITED, constants={"role": "assistant"},
+    return Row(Turn, None, rules.TURN_FILLED, rules.NO_THINKING, rules.UNCITED, constants={"role": "assistant"},
         content=null("content", MixedContent(PARTS, "string")),
         tool_calls=may("tool_calls", Each(calls)),
         thinking=may(THINKING_KEYS[0], TEXT, other=THINKING_KEYS[1]),
@@ -255,7 +255,7 @@ TOOLS = Table(NAME, kind_tag,
         strict=lost(f"a free-text tool of {NAME} has no strict flag")),
     carrier=ServerTool,
 )
-FUNCTIONS = Table(NAME, None,  # of older clients
+FUNCTIONS = Table(NAME, None,  # tools as older clients send them
     Row(ToolDefinition, None, rules.TOOL_NAMED, rules.STRICT, name="name", description=may("description"),
         input_schema=may("parameters"), strict=may("strict"), cache=NO_CACHE, gives={"kind": "json"}),
     carrier=ServerTool,

@@ -1,7 +1,7 @@
 """What OpenAI Chat refuses in a value that another dialect or the caller made, and what is written instead.
 
-Some rules never hold: the protocol itself has no such thing, but compatible servers have, so what was read from one is
-written back, and anything else is not sent. At the end is what one server takes otherwise (``facts.Quirks``).
+Some rules never hold: OpenAI does not have what they refuse, but compatible servers do, so it is written back where it
+was read, and otherwise not sent. The end of the module fits values to one server (``facts.Quirks``).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ OTHER_TIMES = f"{NAME} caches for {' or '.join(CACHE_TIMES)} only"
 OTHER_IDS = "this server takes other ids; one was derived"
 
 
-def as_it_is(value: Any, ledger: Ledger) -> Any:
-    """Write the value: what may not be sent of it was left out before (``turns``)."""
+def unchanged(value: Any, ledger: Ledger) -> Any:
+    """The value itself: ``assistant`` has left out before what may not be sent."""
     return value
 
 
@@ -68,11 +68,11 @@ def as_it_is(value: Any, ledger: Ledger) -> Any:
 
 is_stored = having("source", FileSource).holds
 is_data = having("source", Base64Source, TextSource).holds
-is_elsewhere = having("source", UrlSource).holds
+is_linked = having("source", UrlSource).holds
 
 
 def is_stored_here(block: Any) -> bool:
-    """Whether the provider that stores the file may be this one."""
+    """Whether this provider may have stored the file."""
     return block.source.dialect in (None, NAME)
 
 
@@ -84,7 +84,7 @@ def _is_whole(citation: Citation) -> bool:
     return citation.start is not None and citation.end is not None
 
 
-SOUND_ELSEWHERE = drop(f"an assistant's audio in {NAME} is sent by its issuer's id only", "state")
+AUDIO_BY_ID_ONLY = drop(f"an assistant's audio in {NAME} is sent by its issuer's id only", "state")
 NO_FILE_IDS = drop(f"{NAME} takes images as data or by URL, not by file id", "state")
 STORED_ELSEWHERE = drop("the file is stored elsewhere, with {0.source.dialect}", "state")
 AUDIO_AS_DATA = drop(f"{NAME} takes audio as data only")
@@ -103,9 +103,9 @@ HAS_FILENAME, HAS_OWN_TITLE = named_documents(NAME)
 BY_LINK      = rule(never("source"),                                          NO_URLS)
 VIDEO        = rule(never("source"),                                          NO_VIDEO)
 THOUGHT_PART = rule(never("part"),                                            NO_THOUGHT_PARTS)
-ISSUED       = rule(when("source", _is_stored_or_issued),                     SOUND_ELSEWHERE)
+ISSUED       = rule(when("source", _is_stored_or_issued),                     AUDIO_BY_ID_ONLY)
 HAS_URL      = rule(present("url"),                                           URLS_ONLY)
-HAS_PLACE    = rule(when("start", _is_whole),                                 as_it_is)
+HAS_PLACE    = rule(when("start", _is_whole),                                 unchanged)
 NO_CITATION  = rule(never("kind"),                                            URLS_ONLY)
 UNCACHED     = rule(lacking("cache"),                                         WITHOUT_CACHE)
 CALL_ID      = by_id_rule("id", OPENAI.ids, OTHER_IDS)
@@ -128,11 +128,11 @@ def _is_uncited(turn: Any) -> bool:
     return not turn.citations
 
 
-def _says_something(turn: Any) -> bool:
+def _is_not_empty(turn: Any) -> bool:
     return bool(turn.content or turn.tool_calls or turn.refusal or turn.audio or turn.function_call)
 
 
-SOMETHING = "{0}.content or {0}.tool_calls or {0}.refusal or {0}.audio or {0}.function_call"
+NOT_EMPTY = "{0}.content or {0}.tool_calls or {0}.refusal or {0}.audio or {0}.function_call"
 HAS_CONTENT = Condition("content", _has_content, "{0}.content")
 IS_UNCITED = Condition("citations", _is_uncited, "not {0}.citations")
 WITHOUT_NAME = leave_out("name", f"a tool message of {NAME} has no name", "form")
@@ -141,9 +141,9 @@ TOOL_NAMED   = verbatim_name(NAMES)
 NAMELESS     = rule(lacking("name"),                                          WITHOUT_NAME)
 NO_FLAG      = no_error_flag(NAME)
 FILLED       = rule(HAS_CONTENT,                                              _with_placeholder)
-SAID         = rule(Condition("content", _says_something, SOMETHING),         _with_placeholder, history=True)
-NO_THINKING  = rule(lacking("thinking"),                                      as_it_is, history=True)
-UNCITED      = rule(IS_UNCITED,                                               as_it_is, history=True)
+TURN_FILLED  = rule(Condition("content", _is_not_empty, NOT_EMPTY),           _with_placeholder, history=True)
+NO_THINKING  = rule(lacking("thinking"),                                      unchanged, history=True)
+UNCITED      = rule(IS_UNCITED,                                               unchanged, history=True)
 # fmt: on
 
 # ---------------------------------------------------------------------------------------------------------- parameters
@@ -174,7 +174,7 @@ JSON_CALL = is_json_call("this server")
 
 
 def fit_history(messages: Sequence[Message], quirks: Quirks, ledger: Ledger) -> Sequence[Message]:
-    """The history with the ids and the parts that a compatible server takes."""
+    """The history with ids and content parts as this server takes them."""
     if quirks.ids is OPENAI.ids and quirks.free_text and not differs_in_parts(quirks):
         return messages
     ids = IdMap(quirks.ids, call_ids(messages))
@@ -186,7 +186,7 @@ def fit_history(messages: Sequence[Message], quirks: Quirks, ledger: Ledger) -> 
 
 
 def fit_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger) -> Sequence[Tool]:
-    """The tools as a compatible server takes them."""
+    """The tools as this server takes them."""
     if quirks.strict and quirks.free_text:
         return tools
     fitted: list[Tool] = []
@@ -209,7 +209,7 @@ def differs_in_parts(quirks: Quirks) -> bool:
 def fit_blocks(
     blocks: tuple[Block, ...], quirks: Quirks, ids: IdMap | None, ledger: Ledger, *where: str | int
 ) -> tuple[Block, ...]:
-    """Blocks as a server takes them, each below its own place; the same ones if nothing has to change."""
+    """The blocks as this server takes them; the same tuple if none is changed. ``where`` is their path."""
     fitted: list[Block] = []
     for index, block in enumerate(blocks):
         if type(block) is ToolResultBlock:
@@ -227,12 +227,12 @@ def fit_block(block: Block, quirks: Quirks, ids: IdMap | None, ledger: Ledger) -
     field = "id" if type(block) is ToolUseBlock else "tool_use_id" if type(block) is ToolResultBlock else None
     if field is not None:
         id: str = getattr(block, field)
-        theirs = id if ids is None or "derived" in marks(NAME, block) else ids.fit(id)
-        if theirs != id:
+        fitted_id = id if ids is None or "derived" in marks(NAME, block) else ids.fit(id)
+        if fitted_id != id:
             ledger.lose_form("approximated", OTHER_IDS, field)
-        return block if theirs == id else replace(block, **{field: theirs})
+        return block if fitted_id == id else replace(block, **{field: fitted_id})
     if quirks.list_content:
-        block = as_listed(block)
+        block = allow_part(block)
     mark = marks(NAME, block)
     if block.cache is None or quirks.cache_key == OPENAI.cache_key or "cache" in mark.get("spelling", ()):
         return block
@@ -244,8 +244,8 @@ def fit_block(block: Block, quirks: Quirks, ids: IdMap | None, ledger: Ledger) -
     return with_marks(NAME, cached, spelling={**mark.get("spelling", {}), "cache": keys})
 
 
-def as_listed(block: Block) -> Block:
-    """A block as a server writes it whose content lists more kinds of parts."""
+def allow_part(block: Block) -> Block:
+    """The block; reasoning and linked documents marked so that they are written as content parts."""
     linked = type(block) is DocumentBlock and type(block.source) is UrlSource
     field = "part" if type(block) is ThinkingBlock else "source" if linked else None
     verbatim = [*marks(NAME, block).get("verbatim", ()), field]

@@ -1,11 +1,11 @@
-"""Reading a stream of OpenAI Chat; ``encoder`` writes one.
+"""Reads streams of OpenAI Chat; ``encoder`` writes them.
 
-Chunks are put together into the object that a whole answer would be (``choices``) and that object is read like one, so
-a stream cannot say anything else than its whole. There is one slot per kind (reasoning, text, refusal) and one block
-per call; they stay open to the end, since any of them may go on.
+The chunks are put together into a whole answer (``choices``), which is read like any other, so a stream and a whole
+answer are read alike. There is one slot per kind (reasoning, text, refusal) and one block per call; they stay open to
+the end, since any of them may go on.
 
-The stream is finished by a ``finish_reason`` or ``[DONE]``; usage may come after the former, so it ends at the latter
-or at the end of the bytes.
+A ``finish_reason`` or ``[DONE]`` finishes the answer. Usage may follow a ``finish_reason``, so the stream ends at
+``[DONE]`` or at the end of the bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .response import read_answer
 
 __all__ = ["Decoder"]
 
-TOLD = (TextBlock, ThinkingBlock, RefusalBlock, ToolUseBlock)  # in deltas, as they come
+STREAMED = (TextBlock, ThinkingBlock, RefusalBlock, ToolUseBlock)  # blocks that are emitted in deltas
 
 
 class Decoder(FrameDecoder):
@@ -41,13 +41,13 @@ class Decoder(FrameDecoder):
         self.request = request
         self.provider = provider
         self.envelope: Wire = {}
-        self.last: Wire | None = None
+        self.latest: Wire | None = None
         self.usage: Wire | None = None
         self.answer = Choice(self.fold)
         self.choices: dict[int, Choice] = {0: self.answer}
         self.finished = False
         self.whole: Response | None = None
-        self.read_calls: dict[int, Block] = {}  # the calls of the whole, by place in the fold
+        self.whole_calls: dict[int, Block] = {}  # calls of the whole answer, by place in the fold
         self.cut = False
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
@@ -76,15 +76,15 @@ class Decoder(FrameDecoder):
             self.unknown(text, out)
 
     def rest(self, chunk: Wire, out: list[Event]) -> None:
-        """Everything of a chunk but its choices; the same thing every time costs one comparison."""
+        """Read everything of a chunk but its choices. If it repeats the last one, that costs one comparison."""
         usage = chunk.pop("usage", None)
         if usage:
             self.usage = usage
         chunk.pop("obfuscation", None)
         chunk.pop("p", None)
-        if chunk == self.last:
+        if chunk == self.latest:
             return
-        self.last = chunk
+        self.latest = chunk
         groq: Wire | None = chunk.get("x_groq")
         if isinstance(groq, dict):
             self.usage = groq.get("usage") or self.usage
@@ -107,7 +107,7 @@ class Decoder(FrameDecoder):
                 choice.delta(delta, out)
         elif type(index) is int and index > 0:
             choice = self.choices.get(index) or self.choices.setdefault(index, Choice(Accumulator()))
-            choice.delta(delta or {}, [])  # it is kept, not told
+            choice.delta(delta or {}, [])  # collected, without events
         else:
             self.unknown(wire, out)
             return
@@ -131,7 +131,7 @@ class Decoder(FrameDecoder):
             choice.rest[key] = value
 
     def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
-        """Everything is read as a whole; calls that never got an id or a name open now, with what they have there."""
+        """Read the whole answer, and open calls that never got an id or a name, as they are there."""
         whole = self.whole = read_answer(self.body(), self.request)
         self.cut = cut
         answer = self.answer
@@ -140,45 +140,45 @@ class Decoder(FrameDecoder):
             if call.place is None:
                 answer.open_call(call, read.id, out)
             if call.place is not None:
-                self.read_calls[call.place] = read
+                self.whole_calls[call.place] = read
         if whole.usage is not None:
             out.append(UsageUpdate(whole.usage))
         super().close_blocks(out, cut=cut)
         self.release(out)  # ``read_answer`` has marked a call that was cut off
         for block in whole.content:
-            if type(block) not in TOLD and block not in self.fold.blocks:
+            if type(block) not in STREAMED and block not in self.fold.blocks:
                 out.append(self.fold.open(block))
                 out.append(self.fold.close(len(self.fold.blocks) - 1, replace(block, incomplete=cut)))
 
     def body(self) -> Wire:
-        choices = [self.choices[index].whole(index) for index in sorted(self.choices)]
+        choices = [self.choices[index].as_wire(index) for index in sorted(self.choices)]
         body = {**self.envelope, "object": "chat.completion", "choices": choices}
         if self.usage is not None:
             body["usage"] = self.usage
         return body
 
     def finished_block(self, index: int) -> Block:
-        """The block of the whole that stands in this slot, or the part of it that was said in deltas."""
+        """The block of the whole answer for this slot; else the block with the text of its deltas."""
         assert self.whole is not None
         start = self.fold.blocks[index]
         if isinstance(start, ToolUseBlock):
-            return self.read_calls.get(index) or replace(start, input_text=self.fold.joined(index))
+            return self.whole_calls.get(index) or replace(start, input_text=self.fold.joined(index))
         same = [block for block in self.whole.content if type(block) is type(start)]
-        said = self.fold.joined(index)
-        whole = next((block for block in same if block.text == said), None)  # type: ignore[union-attr]
-        return whole if whole is not None else replace(start, text=said)
+        text = self.fold.joined(index)
+        whole = next((block for block in same if block.text == text), None)  # type: ignore[union-attr]
+        return whole if whole is not None else replace(start, text=text)
 
     def content(self) -> tuple[Block, ...]:
-        """In the order of the slots, however they were filled."""
+        """The blocks in the order of the slots, whichever came first."""
         assert self.whole is not None
-        mine, whole = self.fold.blocks, self.whole.content
-        same = set(map(id, mine)) & set(map(id, whole))  # all of them, mostly
-        others = [block for block in mine if id(block) not in same]
+        blocks, whole = self.fold.blocks, self.whole.content
+        same = set(map(id, blocks)) & set(map(id, whole))  # usually all of them
+        others = [block for block in blocks if id(block) not in same]
         ordered = [] if self.cut else [block for block in whole if id(block) in same or block in others]
-        if len(ordered) != len(mine):  # texts around another part came as one
+        if len(ordered) != len(blocks):  # texts around another part were one block in the stream
             mark = marks(NAME, self.whole).get("turn", {})
-            return tuple(sorted(mine, key=lambda block: rank_of(block, mark)))
-        return whole if len(whole) == len(mine) else tuple(ordered)
+            return tuple(sorted(blocks, key=lambda block: rank_of(block, mark)))
+        return whole if len(whole) == len(blocks) else tuple(ordered)
 
     def terminal(self) -> bool:
         return self.finished

@@ -1,9 +1,9 @@
 """The history: leading system text, turns, and tool results, each of which is a message of its own on the wire.
 
 Leading system messages are ``Request.system``; the first block of each has the marks and the residue of its message
-under ``message``. Media cannot be part of a result: they are sent in a message of the user after it. Marks on a
-message: ``role`` (one that the protocol does not have, or none). On a result: ``derived`` (it had no id), ``place``
-(it answers no call right before it, and stays there); then a message of results is marked ``joined``.
+under ``message``. Media cannot be part of a result: they are sent in a user message after it. Marks on a message:
+``role`` (one that the protocol does not have, or none), ``joined`` (results that do not follow an assistant message).
+On a result: ``derived`` (it had no id), ``place`` (it does not answer a call right before it, and stays there).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .assistant import number_calls, read_blocks, read_turn, regroup, usual_turn
 from .facts import NAME, OPENAI, THINKING_KEYS, Quirks
 from .rows import MESSAGES, MOVED, PARTS, TURNS, Turn
 
-USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access to an Enum costs 40 ns
+USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # aliases: Enum access costs 40 ns
 ROLES = ("system", "developer", "user", "assistant")
-read_any = MESSAGES.read
-write_any = MESSAGES.writers
+read_wire = MESSAGES.read
+writers = MESSAGES.writers
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -69,25 +69,25 @@ def read_assistant(wire: Wire, before: Sequence[Message], origin: Origin) -> Mes
     turn = read_turn(TURNS, wire)
     blocks = read_blocks(turn)
     if [True for block in blocks if block.forms and is_derived(block)]:
-        blocks = told_apart(blocks, before)
+        blocks = with_unique_ids(blocks, before)
     return Message(ASSISTANT, blocks, origin=origin, extras=turn.extras, forms=turn.forms)
 
 
 def is_derived(block: Block) -> bool:
-    """Whether the wire had no id for a call or a result; ours is never sent."""
+    """Whether a call or a result had no id on the wire; the id that we made is never sent."""
     return "derived" in marks(NAME, block)
 
 
-def told_apart(blocks: tuple[Block, ...], before: Sequence[Message]) -> tuple[Block, ...]:
-    """Calls without ids have ours, by their place in the turn; in a later turn, by the turn's place too."""
+def with_unique_ids(blocks: tuple[Block, ...], before: Sequence[Message]) -> tuple[Block, ...]:
+    """The blocks with new ids, which contain the place of the turn, for calls whose made id an earlier turn has."""
     taken = {block.id for turn in before for block in turn.content if type(block) is ToolUseBlock}
     cleared = [replace(b, id="") if type(b) is ToolUseBlock and is_derived(b) and b.id in taken else b for b in blocks]
     return number_calls(cleared, f"call_{len(before)}")
 
 
 def read_result(wire: Wire, messages: list[Message], called: Collection[str]) -> None:
-    """One result; it joins the results right before it."""
-    block: ToolResultBlock = read_any(wire)
+    """Read a result. It joins the message of the results right before it."""
+    block: ToolResultBlock = read_wire(wire)
     if not block.tool_use_id:
         block = replace(with_marks(NAME, block, derived=True), tool_use_id=_last_call(messages))
     if block.tool_use_id not in called:
@@ -95,8 +95,8 @@ def read_result(wire: Wire, messages: list[Message], called: Collection[str]) ->
     if messages and messages[-1].role is TOOL:
         messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
     else:
-        elsewhere = not messages or messages[-1].role is not ASSISTANT
-        messages.append(Message(TOOL, (block,), forms={NAME: {"joined": True}} if elsewhere else {}))
+        detached = not messages or messages[-1].role is not ASSISTANT
+        messages.append(Message(TOOL, (block,), forms={NAME: {"joined": True}} if detached else {}))
 
 
 def _last_call(messages: Sequence[Message]) -> str:
@@ -108,11 +108,11 @@ def _last_call(messages: Sequence[Message]) -> str:
 
 
 def read_message(wire: Wire, role: Json) -> Message:
-    """A message of a user or of the system. A role that we do not know is read as the user's, and stays residue."""
-    found: Message | Any = read_any(wire)
+    """Read a user or system message. An unknown role is read as ``user``, and stays residue."""
+    found: Message | Any = read_wire(wire)
     if type(found) is Message:
         return found
-    message: Message = read_any({**wire, "role": "user"})
+    message: Message = read_wire({**wire, "role": "user"})
     residue: Wire = dict(message.extras.get(NAME, {}))
     note_role(role, ROLES, residue)
     mark = {**marks(NAME, message), "role": [role] if "role" in wire else []}
@@ -120,7 +120,7 @@ def read_message(wire: Wire, role: Json) -> Message:
 
 
 def as_system(message: Message, *, first: bool) -> Sequence[Block]:
-    """The blocks of a leading system message; the first one keeps what belongs to the message."""
+    """The blocks of a leading system message. The first one gets the marks and the residue of the message."""
     if first and not message.extras and not message.forms:
         return message.content
     head, residue = message.content[0], message.extras.get(NAME)
@@ -133,7 +133,7 @@ def as_system(message: Message, *, first: bool) -> Sequence[Block]:
 
 
 def write_system(blocks: Sequence[Block], quirks: Quirks, ledger: Ledger) -> list[Wire]:
-    """One system message, or as many as it was read from."""
+    """Write one system message, or as many as the blocks were read from."""
     if is_one_text(blocks):
         return [{"role": "system", "content": blocks[0].text}]  # type: ignore[union-attr]
     if rules.differs_in_parts(quirks):
@@ -150,10 +150,10 @@ def _write_system(start: int, group: list[Block], quirks: Quirks, ledger: Ledger
     head = group[0]
     forms, residue = marks(NAME, head).get("message", {}), head.extras.get(NAME, {}).get("message", {})
     if head.forms:
-        own = {key: value for key, value in marks(NAME, head).items() if key != "message"}
+        mark = {key: value for key, value in marks(NAME, head).items() if key != "message"}
         rest = {key: value for key, value in head.extras.get(NAME, {}).items() if key != "message"}
         others = {name: value for name, value in head.extras.items() if name != NAME}
-        head = replace(head, forms={NAME: own} if own else {}, extras={**others, NAME: rest} if rest else others)
+        head = replace(head, forms={NAME: mark} if mark else {}, extras={**others, NAME: rest} if rest else others)
     message = Message(SYSTEM, (head, *group[1:]), **kept(NAME, residue, dict(forms)))
     count = len(ledger.losses)
     wire = write_message(message, quirks, ledger)
@@ -171,14 +171,14 @@ def write_messages(messages: Sequence[Message], target: Target | None, quirks: Q
     turns: list[Wire] = []
     ledger.ids = IdMap(OPENAI.ids, call_ids(messages))
     moved: list[Wire] = []
-    astray = homeless(messages)
+    misplaced = find_misplaced(messages)
     before = USER
     for index, message in settled(messages, ledger, NAME):
         if before is message.role is TOOL:
             ledger.where = ()
             ledger.lose_form("moved", f"neighbouring tool messages read as one in {NAME}", "messages", index)
         before = message.role
-        if not astray and not moved and not quirks.replay_thinking and (wires := write_usual(message)) is not None:
+        if not misplaced and not moved and not quirks.replay_thinking and (wires := write_usual(message)) is not None:
             turns.extend(wires)
             continue
         ledger.where = ("messages", index)
@@ -186,13 +186,13 @@ def write_messages(messages: Sequence[Message], target: Target | None, quirks: Q
             turns.append({"role": "user", "content": moved})
             moved = []
         if message.role is TOOL:
-            skip = [place for at, place in astray if at == index]
+            skip = [place for at, place in misplaced if at == index]
             turns.extend(write_results(message, moved, ledger, skip))
         elif message.role is ASSISTANT:
             turns.append(write_assistant(message, target, quirks, ledger))
-            for (at, place), home in astray.items():
-                if home == index:
-                    turns.append(bring_home(messages[at], at, place, moved, ledger))
+            for (at, place), caller in misplaced.items():
+                if caller == index:
+                    turns.append(write_misplaced(messages[at], at, place, moved, ledger))
         else:
             turns.append(write_message(message, quirks, ledger))
     if moved:
@@ -205,7 +205,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, quirks: Q
 
 
 def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
-    """A history of nothing but usual turns, every result right behind its call; None for others."""
+    """A history of only usual turns, with every result right behind its call; None for any other history."""
     turns: list[Wire] = []
     calls: list[Wire] = []
     before = USER
@@ -227,7 +227,7 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
 
 
 def _are_answered(calls: list[Wire], results: list[Wire]) -> bool:
-    """Whether every result is one of these calls."""
+    """Whether every result answers one of these calls."""
     if len(calls) == len(results) == 1:
         return bool(calls[0]["id"] == results[0]["tool_call_id"])
     called = [call["id"] for call in calls]
@@ -235,7 +235,7 @@ def _are_answered(calls: list[Wire], results: list[Wire]) -> bool:
 
 
 def write_usual(message: Message) -> list[Wire] | None:
-    """The wire messages of a message with nothing to remember about it, whoever wrote it; None for others."""
+    """The wire messages of a message without marks or residue; None for any other message."""
     if message.role is TOOL:
         return _write_usual_results(message)
     wire = _write_usual_turn(message)
@@ -247,7 +247,7 @@ def _write_usual_results(message: Message) -> list[Wire] | None:
         return None
     wires: list[Wire] = []
     for block in message.content:
-        wire = None if NAME in block.forms else write_any[type(block)](block)
+        wire = None if NAME in block.forms else writers[type(block)](block)
         if wire is None:
             return None
         wires.append(wire)
@@ -259,7 +259,7 @@ def _write_usual_turn(message: Message) -> Wire | None:
         return None
     wire: Wire | None = None
     if message.role is not ASSISTANT:
-        wire = write_any[Message](message)
+        wire = writers[Message](message)
     elif not message.extras and (turn := usual_turn(message.content)) is not None:
         wire = TURNS.writers[Turn](replace(turn, forms=message.forms) if message.forms else turn)
     return wire
@@ -297,16 +297,19 @@ def write_message(message: Message, quirks: Quirks, ledger: Ledger) -> Wire:
     return wire
 
 
-def homeless(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
-    """Results to be brought home, but for those that this dialect itself read where they are."""
+def find_misplaced(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
+    """The places of results that must move behind their calls, with the index of the message that calls.
+
+    Results that this dialect read where they are stay there.
+    """
     return {
-        (at, place): home
-        for (at, place), home in scattered(messages).items()
+        (at, place): caller
+        for (at, place), caller in scattered(messages).items()
         if "place" not in marks(NAME, messages[at].content[place])
     }
 
 
-def bring_home(message: Message, at: int, place: int, moved: list[Wire], ledger: Ledger) -> Wire:
+def write_misplaced(message: Message, at: int, place: int, moved: list[Wire], ledger: Ledger) -> Wire:
     block = message.content[place]
     assert isinstance(block, ToolResultBlock)
     where = ledger.where
@@ -330,7 +333,7 @@ def write_results(message: Message, moved: list[Wire], ledger: Ledger, skip: Seq
 
 
 def write_result(block: ToolResultBlock, moved: list[Wire], ledger: Ledger) -> Wire:
-    """One result; its media go to ``moved``."""
+    """Write a result. Its media are added to ``moved``."""
     if is_derived(block):
         block = replace(block, tool_use_id="")
     media = [(index, inner) for index, inner in enumerate(block.content) if type(inner) in MOVED]
