@@ -1,4 +1,4 @@
-"""Answers, streams and errors of Bedrock Converse, as tables."""
+"""Recorded streams of Bedrock Converse, written again."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Wire = dict[str, Any]
 
 
 def frame(name: str, payload: Any, **headers: str) -> bytes:
-    told = {":event-type": name, ":content-type": "application/json", ":message-type": "event", **headers}
-    return encode_frame(told, payload if isinstance(payload, bytes) else json.dumps(payload).encode())
+    known = {":event-type": name, ":content-type": "application/json", ":message-type": "event", **headers}
+    return encode_frame(known, payload if isinstance(payload, bytes) else json.dumps(payload).encode())
 
 
-def said(events: list[Event]) -> tuple[list[tuple[str, Wire]], list[tuple[str, str]]]:
-    """The frames that say a stream, and what they could not say."""
+def write_stream(events: list[Event]) -> tuple[list[tuple[str, Wire]], list[tuple[str, str]]]:
+    """The frames that are written for these events, and the losses."""
     encoder = BEDROCK.stream_encoder()
     wire = b"".join(map(encoder.feed, events)) + encoder.close()
     frames = EventStreamDecoder().feed(wire)
-    told = [(str(f.headers[":event-type"]), json.loads(f.payload)) for f in frames]
-    return told, [(loss.kind, loss.path) for loss in encoder.losses]
+    written = [(str(f.headers[":event-type"]), json.loads(f.payload)) for f in frames]
+    return written, [(loss.kind, loss.path) for loss in encoder.losses]
 
 
 # ------------------------------------------------------------------------------------------------------- streams
@@ -36,7 +36,7 @@ def said(events: list[Event]) -> tuple[list[tuple[str, Wire]], list[tuple[str, s
 
 @needs_shared
 def test_recorded_streams_written_again_have_the_same_frames() -> None:
-    """Padding and what a stream of a test double lacks aside, we write what the service wrote."""
+    """We write what the service wrote, except for padding."""
     seen = 0
     for record in corpus("bedrock-converse-stream"):
         wire = stream_bytes(record)
@@ -45,7 +45,9 @@ def test_recorded_streams_written_again_have_the_same_frames() -> None:
         decoder = BEDROCK.stream_decoder()
         events = decoder.feed(wire) + decoder.close()
         assert decoder.error is None
-        told = [(frame["headers"][":event-type"], frame["payload"]) for frame in record["response_events"]]
-        assert said(events)[0] == [(name, {k: v for k, v in wire.items() if k != "p"}) for name, wire in told]
+        recorded = [(frame["headers"][":event-type"], frame["payload"]) for frame in record["response_events"]]
+        assert write_stream(events)[0] == [
+            (name, {k: v for k, v in wire.items() if k != "p"}) for name, wire in recorded
+        ]
         seen += 1
     assert seen > 40

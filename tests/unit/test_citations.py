@@ -1,4 +1,4 @@
-"""Citations where a protocol has no place for them, or another one than ours."""
+"""Citations of Chat and Anthropic Messages are written as they were read, also with missing or empty fields."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PLACES: tuple[Any, ...] = (MISSING, None, 0, 3)
 def test_chat_annotations_are_written_as_they_were_read(url: Any, title: Any) -> None:
     for start, end in product(PLACES, PLACES):
         fields = {"url": url, "title": title, "start_index": start, "end_index": end}
-        said = {key: value for key, value in fields.items() if value is not MISSING}
+        citation = {key: value for key, value in fields.items() if value is not MISSING}
         message = {"role": "assistant", "content": "hello"}
-        message["annotations"] = [{"type": "url_citation", "url_citation": said}]  # type: ignore[assignment]
+        message["annotations"] = [{"type": "url_citation", "url_citation": citation}]  # type: ignore[assignment]
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         body = {"id": "r", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
         read = CHAT.decode_response(body)
@@ -57,7 +57,7 @@ SEARCHED = {"url": "u", "cited_text": "x", "encrypted_index": "e"}
     ],
 )
 def test_claude_citations_are_written_as_they_were_read(tag: str, key: str, fields: Wire, title: Any) -> None:
-    """Also where something is missing that the protocol demands."""
+    """Also without a field that the protocol requires."""
     for missing in (None, *fields):
         citation = {"type": tag, **{name: value for name, value in fields.items() if name != missing}}
         if title is not MISSING:

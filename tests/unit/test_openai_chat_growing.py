@@ -1,4 +1,4 @@
-"""What a Chat stream says piece by piece under names that no table knows: it grows, and no dearer each time."""
+"""Unknown fields of Chat streams grow piece by piece, in linear time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interlingua.codec.streams.growing import accumulate
 def test_it_grows_in_place_and_leaves_the_deltas_alone() -> None:
     first = {"marks": [{"index": 0, "text": "a"}], "more": {"list": [1], "word": "x"}}
     second = {"marks": [{"index": 0, "text": "b"}, {"index": 1, "text": "c"}], "more": {"list": [2], "word": None}}
-    told = copy.deepcopy((first, second))
+    original = copy.deepcopy((first, second))
     turn: dict[str, Any] = {}
     accumulate(turn, first)
     marks = turn["marks"]
@@ -26,7 +26,7 @@ def test_it_grows_in_place_and_leaves_the_deltas_alone() -> None:
     assert turn["marks"] is marks
     assert turn["marks"] == [{"index": 0, "text": "ab"}, {"index": 1, "text": "c"}]
     assert turn["more"] == {"list": [1, 2], "word": "x"}
-    assert (first, second) == told
+    assert (first, second) == original
 
 
 def test_a_further_choice_grows_as_the_first_one_does() -> None:
@@ -54,7 +54,7 @@ def test_a_further_choice_grows_as_the_first_one_does() -> None:
 
 
 def steps_of(work: Callable[[], object]) -> int:
-    """How many steps the interpreter took."""
+    """How many bytecode instructions the interpreter runs for this work."""
     count = 0
 
     def note(frame: FrameType, event: str, argument: object) -> Any:
@@ -86,7 +86,7 @@ def read_calls(number: int, end: bytes) -> object:
 
 @pytest.mark.parametrize("end", [b"data: [DONE]\n\n", b""], ids=["finished", "cut"])
 def test_twice_as_many_calls_are_twice_the_work(end: bytes) -> None:  # R4
-    steps_of(lambda: read_calls(100, end))  # what is loaded and remembered once, and what Python makes of it then
+    steps_of(lambda: read_calls(100, end))  # warm up: imports, caches and specialised bytecode
     few, many = steps_of(lambda: read_calls(100, end)), steps_of(lambda: read_calls(200, end))
     assert many < 2.2 * few
 

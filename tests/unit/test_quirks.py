@@ -1,4 +1,4 @@
-"""What is written for each compatible server: one row per provider, one test per quirk. Facts: the sheet of quirks."""
+"""The quirks of compatible servers: every provider has a case, and a custom server needs data only."""
 
 from __future__ import annotations
 
@@ -19,11 +19,8 @@ from interlingua.dialects.openai_chat import QUIRKS
 CHAT = "openai-chat"
 
 
-# Every row says what is different from OpenAI; a column that a row leaves out is OpenAI's.
-
-
 def test_every_provider_has_a_case() -> None:
-    """In ``tests/cases/calls/quirks.jsonl``."""
+    """The cases are in ``tests/cases/calls/quirks.jsonl``."""
     cases = Path(__file__).parents[1] / "cases" / "calls" / "quirks.jsonl"
     lines = [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines()]
     assert {line["provider"] for line in lines if "provider" in line} >= QUIRKS.keys()

@@ -118,12 +118,12 @@ class Choices:
 
     def _write_tools(self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger) -> Json:
         mark = marks(self.dialect, choice)
-        own = replace(choice, extras={self.dialect: choice.extras.get(self.dialect, {})})
+        choice = replace(choice, extras={self.dialect: choice.extras.get(self.dialect, {})})
         if choice.mode == "specific":
             tag = mark.get("tag") or type_of(choice.name, tools)
             forms = {self.dialect: {**mark, "tag": tag}}
-            return self.table.write(replace(own, name=choice.name or "", forms=forms), ledger)
-        wire: Wire = self.table.write(own, ledger)
+            return self.table.write(replace(choice, name=choice.name or "", forms=forms), ledger)
+        wire: Wire = self.table.write(choice, ledger)
         inner = wire["allowed_tools"] if self.nested else wire
         inner["tools"] = [self.tool(name, type_of(name, tools)) for name in choice.allowed]
         return wire

@@ -75,8 +75,8 @@ class BedrockErrors(WireErrors):
     def encode(self, error: AdapterError) -> WireError:
         residue = error.extras.get(NAME)
         kind = self.row_for(error).word if residue is None else residue.get("errortype")
-        came = residue["body"] if residue is not None and residue.get("key", "") is None else None
-        return self.answer(error, came, {"x-amzn-errortype": kind, "x-amzn-requestid": error.request_id})
+        body = residue["body"] if residue is not None and residue.get("key", "") is None else None
+        return self.answer(error, body, {"x-amzn-errortype": kind, "x-amzn-requestid": error.request_id})
 
     def message(self, error: AdapterError) -> str:
         """The message, behind a phrase of ``PHRASES`` if it must tell the class of the error and does not."""

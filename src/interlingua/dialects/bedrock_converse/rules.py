@@ -128,7 +128,7 @@ def is_base64(text: str) -> bool:
         return _decodes(text)
     if len(text) % 4 or not text.isascii() or not _decodes(text[:SAMPLE]) or not _decodes(text[-SAMPLE:]):
         return False
-    return not any(odd in text for odd in OTHER_ALPHABET)
+    return not any(character in text for character in OTHER_ALPHABET)
 
 
 def _decodes(text: str) -> bool:

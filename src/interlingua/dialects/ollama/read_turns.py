@@ -126,8 +126,8 @@ class Pairing:
             if call.id == id:
                 del self.unanswered[place]
                 return call.id
-        likely = [call for call in self.unanswered if id is None or "derived" in marks(NAME, call)]
-        found = next((call for call in likely if call.name == name), likely[0] if likely else None)
+        candidates = [call for call in self.unanswered if id is None or "derived" in marks(NAME, call)]
+        found = next((call for call in candidates if call.name == name), candidates[0] if candidates else None)
         if found is None:
             return id or self.make_id(0)
         self.unanswered.remove(found)
@@ -194,10 +194,10 @@ def _with_mark(forms: dict[str, Json], mark: str) -> dict[str, Json]:
 
 
 def read_result(turn: Turn, pairing: Pairing) -> ToolResultBlock:
-    sent, name, forms = turn.tool_call_id, turn.tool_name, turn.forms
-    id = pairing.match(sent, name)
-    if id != sent:
-        forms = {NAME: {**forms.get(NAME, {}), "derived": id, **({} if sent is None else {"id": sent})}}
+    wire_id, name, forms = turn.tool_call_id, turn.tool_name, turn.forms
+    id = pairing.match(wire_id, name)
+    if id != wire_id:
+        forms = {NAME: {**forms.get(NAME, {}), "derived": id, **({} if wire_id is None else {"id": wire_id})}}
     if name is None:
         forms = _with_mark(forms, "unnamed")
     if turn.content and not (turn.thinking or turn.images or turn.tool_calls):

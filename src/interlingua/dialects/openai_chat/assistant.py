@@ -138,8 +138,8 @@ def sort_slots(blocks: Iterable[tuple[int, Block]], mark: Mapping[str, Json], le
     slots, highest = Slots([], [], [], []), 0
     by_rank: Any = (slots.thinking, slots.parts, slots.parts, slots.audio, slots.calls)
     for index, block in ledger.each(blocks, "content"):
-        ours = type(block) is OpaqueBlock and block.dialect == NAME
-        if not ours and type(block) is not ToolUseBlock and type(block) not in PARTS.by_type:
+        is_chat = type(block) is OpaqueBlock and block.dialect == NAME
+        if not is_chat and type(block) is not ToolUseBlock and type(block) not in PARTS.by_type:
             PARTS.interpret_write(block, ledger)
             continue
         rank = rank_of(block, mark)

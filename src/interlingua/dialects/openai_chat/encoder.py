@@ -222,8 +222,8 @@ class Encoder(GrammaticalEncoder):
     def declare_annotations(self, response: Response, message: Json) -> None:
         """Declare annotations of several texts as moved: readers find one text, and read them as its citations."""
         found = message.get("annotations") if is_dict(message) else None
-        several = sum(isinstance(block, TextBlock) for block in response.content) > 1
-        if several and is_array(found) and found and REFUSED not in map(ANNOTATIONS.read, found):
+        has_texts = sum(isinstance(block, TextBlock) for block in response.content) > 1
+        if has_texts and is_array(found) and found and REFUSED not in map(ANNOTATIONS.read, found):
             place = ("extras", NAME, "choices", 0, "message", "annotations")
             self.ledger.lose_form("moved", f"{NAME} has one text per message; moved there", *place)
 
