@@ -1,4 +1,4 @@
-"""Requests of Anthropic Messages: everything but the turns, which are in ``turns``.
+"""Requests of Anthropic Messages: everything but the turns.
 
 Marks: ``messages`` (``absent``, or ``empty``), ``system`` (it was a string), ``tools`` (``absent`` although the history
 has calls), ``max_tokens`` (``absent``), ``model`` and ``stream`` (they stood in the URL), ``output_format`` (it stood
