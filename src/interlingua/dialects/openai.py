@@ -213,10 +213,12 @@ CODES = {
 
 
 def spell(path: Path) -> str:
+    """The name of a path in a sentence."""
     return f"'{brackets(path)}'" if path else "the body"
 
 
 def refusal(message: str, wrong: Complaint) -> tuple[Wire, str]:
+    """The body of the error for a bad request, and its word."""
     code = CODES.get(wrong.fault)
     error = {"message": message, "type": "invalid_request_error", "param": brackets(wrong.path) or None, "code": code}
     return {"error": error}, code or "invalid_request_error"

@@ -24,6 +24,7 @@ from .facts import NAME
 
 
 def words(wire: Json) -> tuple[Json, ...]:
+    """The words of an error body that may tell its class, the most specific first."""
     inner = error_object(wire)
     details = inner.get("details")
     exact = details.get("error_code") if is_dict(details) else None

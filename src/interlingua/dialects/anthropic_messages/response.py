@@ -77,6 +77,7 @@ class Encoder(claude.BlockEncoder):
         return b""
 
     def open_message(self, usage: TokenUsage | None) -> bytes:
+        """Write the held start of the message, if any, with the usage that the next event brings."""
         event, self.pending_start = self.pending_start, None
         if event is None:
             return b""

@@ -56,7 +56,7 @@ class Decoder(claude.BlockDecoder):
             wire = decode_frame(frame[1])
         except NOT_JSON as fault:
             if not self.broken(frame[1], fault, out, frame[0]):
-                self.other(frame[1].decode("utf-8", "replace"), out)
+                self.read_other(frame[1].decode("utf-8", "replace"), out)
             return
         try:
             kind = wire["type"]
@@ -71,13 +71,14 @@ class Decoder(claude.BlockDecoder):
                         return
             handler = EVENTS.get(kind)
             if handler is None:
-                self.other(wire, out)
+                self.read_other(wire, out)
             else:
                 handler(self, wire, out)
         except (KeyError, TypeError, AttributeError):
-            self.other(frame[1].decode("utf-8", "replace"), out)
+            self.read_other(frame[1].decode("utf-8", "replace"), out)
 
-    def other(self, wire: Json, out: list[Event]) -> None:
+    def read_other(self, wire: Json, out: list[Event]) -> None:
+        """Read a frame that is not a known event: an error, OpenAI's ``[DONE]``, or anything else."""
         if wire == "[DONE]":
             return
         if is_dict(wire) and isinstance(wire.get("error"), dict):

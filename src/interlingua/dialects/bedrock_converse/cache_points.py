@@ -133,6 +133,7 @@ def _has_point(block: Block) -> bool:
 def _move_points(
     run: list[tuple[Place, ToolResultBlock]], history: History, moved: dict[Place, ToolResultBlock], ledger: Ledger
 ) -> None:
+    """Add to ``moved`` the results of a run that change, with the latest cache point on the last result."""
     early = [(place, block) for place, block in run[:-1] if point_of(block) and "between" not in marks(NAME, block)]
     if not early:
         return

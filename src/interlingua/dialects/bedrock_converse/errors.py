@@ -79,7 +79,7 @@ class BedrockErrors(WireErrors):
         return self.answer(error, body, {"x-amzn-errortype": kind, "x-amzn-requestid": error.request_id})
 
     def message(self, error: AdapterError) -> str:
-        """The message, behind a phrase of ``PHRASES`` if it must tell the class of the error and does not."""
+        """The message, with a phrase of ``PHRASES`` before it if it must tell the class of the error and does not."""
         message = error.provider_message or error.message
         phrase, row = PHRASES.get(error.error_class), self.row_for(error)
         if phrase is None or self.classify(row.status, (row.word,), message)[0].default_class is error.error_class:

@@ -167,6 +167,7 @@ def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: 
 
 
 def read_thinking(native: Wire, output: Wire) -> Thinking | None:
+    """Take the thinking out of the places of all families; None if there is none."""
     thinking = Thinking()
     places: Wire = {}
     for place, table in THINKING_TABLES.items():

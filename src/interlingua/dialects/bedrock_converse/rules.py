@@ -74,7 +74,7 @@ class DocumentName(Plain):
         return name
 
     def emit_write(self, source: Code, var: str) -> None:
-        source.fail_if("True")  # compiled code has no ledger, which keeps the used names
+        source.fail_if("True")  # compiled code has no ledger, which knows the used names
 
 
 def _document_name(wanted: str, ledger: Ledger) -> str:
@@ -176,7 +176,7 @@ class Media(Group):
         return (source,)
 
     def _source(self, rest: Wire, media_type: str | None) -> Source | None:
-        """Read a source out of ``rest``, a copy; the keys that are left become residue of the source."""
+        """Read a source from ``rest``, a copy; the keys that are left become its residue."""
         source: Source
         if type(rest.get("bytes")) is str:
             source = Base64Source(media_type or UNKNOWN, rest.pop("bytes"))
@@ -211,6 +211,7 @@ class Media(Group):
         return wire
 
     def _place(self, source: Source, ledger: Ledger) -> Wire | None:
+        """The source on the wire; None after a declared loss."""
         match source:
             case Base64Source():
                 data = _standard_base64(source.data, ledger)
@@ -229,6 +230,7 @@ class Media(Group):
         return None
 
     def _word(self, source: Source, ledger: Ledger) -> str | None:
+        """The word for the format of a source; None if there is none."""
         if source.media_type is None:
             return self._by_extension(source, ledger)
         if source.media_type in self.words:

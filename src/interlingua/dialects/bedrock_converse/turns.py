@@ -176,6 +176,7 @@ class Turns:
         self.before = message
 
     def _add_content(self, message: Message, content: list[Json]) -> None:
+        """Add content to the turn before if it has the same wire role; else write a new turn."""
         mark, ledger, turns = marks(NAME, message), self.ledger, self.turns
         role: list[Json] = mark.get("role", [ROLE_WORDS[message.role]])
         ledger.foreign(message, NAME)

@@ -194,6 +194,7 @@ class Decoder(FrameDecoder):
             self.add_whole(block, out)
 
     def content(self) -> tuple[Block, ...]:
+        """The blocks in the order of a whole answer."""
         return tuple(sorted(self.fold.content, key=rank_of))
 
     def finish(self, out: list[Event]) -> None:

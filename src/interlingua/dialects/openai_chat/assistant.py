@@ -48,7 +48,7 @@ def read_turn(table: Table, wire: Wire) -> Turn:
     if turn.citations:
         turn = _read_citations(turn, wire)
     if turn.refusal is not None and marks(NAME, turn).get("content") == "parts":
-        turn = with_marks(NAME, turn, refusal="field")  # it may also be a part
+        turn = with_marks(NAME, turn, refusal="field")  # a refusal may also be a part
     return turn
 
 
@@ -288,7 +288,7 @@ def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answe
 
 
 def pick_audio(sounds: Sequence[tuple[int, AudioBlock]], ledger: Ledger) -> list[tuple[int, AudioBlock]]:
-    """The first audio that the provider can have issued, if any. All others are declared lost."""
+    """The first audio that this provider has issued, if any. All others are declared lost."""
     found: list[tuple[int, AudioBlock]] = []
     for index, block in ledger.each(sounds, "content"):
         if rules.ISSUED.holds(block) and not found:

@@ -62,7 +62,7 @@ class Call:
         return text
 
     def _take_value(self, value: Json) -> str:
-        """Keep arguments that are not text. Behind text they can only be more text, which is returned."""
+        """Keep arguments that are a value instead of text. If text came before, return them as more text."""
         if any(self.arguments):
             return dump(value).decode()
         self.value = value
@@ -83,16 +83,16 @@ class Choice:
         self.fold = fold
         self.slots: dict[str, int] = {}
         self.text: int | None = None  # the slot of the text, once it is open
-        self.parts: list[Wire] = []  # of content that is a list
-        self.thinking: dict[str, list[str]] = {}  # by key
+        self.parts: list[Wire] = []  # the parts of content that is a list
+        self.thinking: dict[str, list[str]] = {}  # pieces by key
         self.calls: list[Call] = []
         self.by_id: dict[str, Call] = {}
         self.by_index: dict[Json, Call] = {}  # the latest call at each index
         self.legacy: Call | None = None
         self.audio: dict[str, list[str]] = {}  # data and transcript, which grow
         self.finish_reason: Json = None
-        self.rest: Wire = {}  # of the choice
-        self.turn: Wire = {}  # of the message
+        self.rest: Wire = {}  # other fields of the choice
+        self.turn: Wire = {}  # other fields of the message
 
     def delta(self, delta: Wire, out: list[Event]) -> None:
         """Read a delta. Text comes first, because most deltas hold nothing else."""
@@ -123,7 +123,7 @@ class Choice:
         return True
 
     def reasoning(self, key: str, value: Json, out: list[Event]) -> bool:
-        """Read reasoning. If a server sends it under two keys, events are made of the key that came first."""
+        """Read reasoning. If a server sends it under two keys, only the first of them becomes events."""
         if isinstance(value, str):
             self.thinking.setdefault(key, []).append(value)
             if key == next(iter(self.thinking)):
@@ -146,6 +146,7 @@ class Choice:
         return True
 
     def slot(self, kind: str, out: list[Event], empty: Block | None = None) -> int:
+        """The index of the block of this kind, which is opened if it is new."""
         index = self.slots.get(kind)
         if index is None:
             index = self.slots[kind] = len(self.fold.blocks)
@@ -155,6 +156,7 @@ class Choice:
     # --------------------------------------------------------------------------------------------------------- parts
 
     def part(self, part: Wire, out: list[Event]) -> None:
+        """Read a content part. Text and reasoning add to their blocks; any other part is a block at once."""
         if part == NO_THOUGHT and "thinking" in self.slots:
             return  # magistral sends one before its text; it must not close the thought too early
         if not self.parts and self.text is not None:
@@ -249,7 +251,7 @@ def is_thought(part: Wire) -> bool:
 
 
 def _begins_call(wire: Wire, before: Call) -> bool:
-    """Whether a fragment without an index begins a call: it has a name, and not just repeats it amid the arguments."""
+    """Whether a fragment without an index begins a call: its name is not just repeated while arguments arrive."""
     function: Wire = wire.get("function") or {}
     name: Json = function.get("name")
     if not name or not before.name or (wire.get("id") and wire["id"] == before.id):

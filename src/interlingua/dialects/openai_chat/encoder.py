@@ -46,7 +46,7 @@ class Encoder(GrammaticalEncoder):
         self.with_arguments: set[int] = set()
         self.latest: dict[str, int] = {}  # by slot, the block that was written last
         self.length = 0  # of the content so far
-        self.order: list[int] = []  # of the blocks in the content
+        self.order: list[int] = []  # the blocks in the content, as written
         self.has_audio = False
         self.offsets: dict[int, int] = {}  # where in the content a block begins
         self.annotations: list[Wire] = []
@@ -228,7 +228,7 @@ class Encoder(GrammaticalEncoder):
             self.ledger.lose_form("moved", f"{NAME} has one text per message; moved there", *place)
 
     def other_choice(self, choice: Wire) -> bytes:
-        """A choice other than the answer, whole in one chunk."""
+        """The chunk of a choice other than the answer. It holds the whole choice."""
         message = dict(choice.get("message") or {})
         calls: list[Json] = message.get("tool_calls") or []
         if calls:

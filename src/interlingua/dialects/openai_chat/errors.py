@@ -1,4 +1,4 @@
-"""Errors of servers, which compatible ones shape in several ways, and what a request must have."""
+"""Errors, which compatible servers shape in several ways, and what a request must have."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ AUDIO_WORDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "a
 THINKING_KEYS = ("reasoning_content", "reasoning")
 """The fields in which servers show reasoning. The first one is written unless another one was read."""
 DERIVED_ID = re.compile(r"call_\d+(?:_\d+)?")
-"""An id that we made for a call without one. It is not sent; an id that the caller has changed is."""
+"""An id that we made for a call without one. It is not sent; an edited id is."""
 
 UP_TO_40 = IdRule(re.compile(r"(?s).{1,40}"))
 EXACTLY_9 = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)

@@ -246,6 +246,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledg
 
 
 def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, named: bool) -> Json:
+    """The value of ``tool_choice``, or of the older ``function_call``; ``OMIT`` if the choice has no mode."""
     mark = marks(NAME, choice)
     if "legacy" in mark and choice.mode == "specific":
         return {"name": choice.name}

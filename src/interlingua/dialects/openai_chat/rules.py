@@ -60,7 +60,7 @@ OTHER_IDS = "this server takes other ids; one was derived"
 
 
 def unchanged(value: Any, ledger: Ledger) -> Any:
-    """The value itself: ``assistant`` has left out before what may not be sent."""
+    """Return the value: ``assistant`` has already left out what may not be sent."""
     return value
 
 
@@ -203,6 +203,7 @@ def fit_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger) -> Sequence
 
 
 def differs_in_parts(quirks: Quirks) -> bool:
+    """Whether this server wants content parts otherwise than OpenAI."""
     return quirks.cache_key != OPENAI.cache_key or quirks.list_content
 
 
@@ -245,7 +246,7 @@ def fit_block(block: Block, quirks: Quirks, ids: IdMap | None, ledger: Ledger) -
 
 
 def allow_part(block: Block) -> Block:
-    """The block; reasoning and linked documents marked so that they are written as content parts."""
+    """The block. Reasoning and linked documents are marked, so that they are written as content parts."""
     linked = type(block) is DocumentBlock and type(block.source) is UrlSource
     field = "part" if type(block) is ThinkingBlock else "source" if linked else None
     verbatim = [*marks(NAME, block).get("verbatim", ()), field]

@@ -56,10 +56,10 @@ class Decoder(FrameDecoder):
             choices = chunk.pop("choices", None)
         except NOT_JSON as fault:
             if not self.broken(frame[1], fault, out, frame[0]):
-                self.other(frame[1], out)
+                self.read_other(frame[1], out)
             return
         except AttributeError:
-            self.other(frame[1], out)
+            self.read_other(frame[1], out)
             return
         if not self.started:
             self.begin(out, MessageStart(_text(chunk.get("id")), _text(chunk.get("model"))))
@@ -68,7 +68,8 @@ class Decoder(FrameDecoder):
                 self.choice(choice, out)
         self.rest(chunk, out)
 
-    def other(self, data: bytes, out: list[Event]) -> None:
+    def read_other(self, data: bytes, out: list[Event]) -> None:
+        """Read data that is not a chunk: ``[DONE]``, or anything else."""
         text = data.strip().decode("utf-8", "replace")
         if text == "[DONE]":
             self.complete(out)
@@ -131,7 +132,7 @@ class Decoder(FrameDecoder):
             choice.rest[key] = value
 
     def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
-        """Read the whole answer, and open calls that never got an id or a name, as they are there."""
+        """Read the whole answer, and open calls that never got an id or a name as that answer has them."""
         whole = self.whole = read_answer(self.body(), self.request)
         self.cut = cut
         answer = self.answer

@@ -79,7 +79,7 @@ def is_derived(block: Block) -> bool:
 
 
 def with_unique_ids(blocks: tuple[Block, ...], before: Sequence[Message]) -> tuple[Block, ...]:
-    """The blocks with new ids, which contain the place of the turn, for calls whose made id an earlier turn has."""
+    """The blocks; a call without an id on the wire gets another id if an earlier turn has the one that we made."""
     taken = {block.id for turn in before for block in turn.content if type(block) is ToolUseBlock}
     cleared = [replace(b, id="") if type(b) is ToolUseBlock and is_derived(b) and b.id in taken else b for b in blocks]
     return number_calls(cleared, f"call_{len(before)}")
@@ -310,6 +310,7 @@ def find_misplaced(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
 
 
 def write_misplaced(message: Message, at: int, place: int, moved: list[Wire], ledger: Ledger) -> Wire:
+    """Write a result of another message (its index is ``at``) right behind its call, and declare it moved."""
     block = message.content[place]
     assert isinstance(block, ToolResultBlock)
     where = ledger.where
