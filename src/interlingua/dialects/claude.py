@@ -169,9 +169,9 @@ def write_schema(schema: Wire, dialect: str, mark: Wire, ledger: Ledger) -> Wire
 
 
 class Answers(NamedTuple):
-    """Reads and writes answers: ``blocks`` are their blocks, ``ending`` is their end, ``frame`` is everything else.
+    """Reads and writes answers: ``blocks`` their blocks, ``ending`` stop reason and usage, ``frame`` everything else.
 
-    ``empty`` is what ``frame`` reads of an answer without blocks.
+    ``empty`` is the wire object that ``frame`` needs for an answer without blocks.
     """
 
     dialect: str
