@@ -235,7 +235,7 @@ def _are_answered(calls: list[Wire], results: list[Wire]) -> bool:
 
 
 def write_usual(message: Message) -> list[Wire] | None:
-    """The wire messages of a message without marks or residue; None for any other message."""
+    """The wire messages of a usual message, which compiled rows can write; None for any other message."""
     if message.role is TOOL:
         return _write_usual_results(message)
     wire = _write_usual_turn(message)
