@@ -9,6 +9,7 @@ import sys
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock
 from urllib.parse import urlsplit
 
 __all__ = ["Recording"]
@@ -22,6 +23,7 @@ class Recording(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     upstream = ""
     out = Path()
+    writing = Lock()
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
@@ -32,7 +34,8 @@ class Recording(BaseHTTPRequestHandler):
         label, _, path = self.path.removeprefix("/").partition("/")
         folder = self.out / label
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{len(list(folder.iterdir())) + 1:03}.json").write_bytes(body)
+        with self.writing:  # agents ask for a title at the same time
+            (folder / f"{len(list(folder.iterdir())) + 1:03}.json").write_bytes(body)
         connection = HTTPConnection(urlsplit(self.upstream).netloc, timeout=120)
         headers = {name: self.headers[name] for name in PASSED if name in self.headers}
         connection.request("POST", f"/{path}", body, headers)
