@@ -104,7 +104,7 @@ def test_cancel_while_events_are_taken_as_they_come(dialect: str) -> None:
 
         async def read() -> None:
             stream = client.stream(ask(request_id="r1"))
-            while events := await stream.several(take):
+            while events := await stream.next_events(take):
                 taken.extend(events)
 
         task = asyncio.create_task(read())
@@ -122,7 +122,7 @@ def test_what_takes_events_may_fail() -> None:
             raise LookupError("no room")
 
         with pytest.raises(LookupError, match="no room"):
-            await client.stream(ask()).several(take)
+            await client.stream(ask()).next_events(take)
 
     on_stage("openai-chat", MIDDLE, scene)
 

@@ -70,7 +70,7 @@ def read_at_once(url: str, outcome: Outcome, transport: Callable[[], Any] = AioT
         settings = config(base_url=url, max_retries=0)
         async with AsyncClient("google", settings, model="m", transport=transport()) as client:
             stream = client.stream(ask())
-            while events := await stream.several(outcome.events.extend):
+            while events := await stream.next_events(outcome.events.extend):
                 outcome.events += events
 
     run(scene())

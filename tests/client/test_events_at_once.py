@@ -48,7 +48,7 @@ def test_a_complete_answer_ends_though_its_body_goes_on(together: bool, shortcut
         settings = config(base_url=url, max_retries=0)
         async with AsyncClient(PROVIDERS["openai-chat"], settings, model="m", transport=transport) as client:
             stream = client.stream(ask())
-            while events := await stream.several(found.extend):
+            while events := await stream.next_events(found.extend):
                 found += events
         return found
 

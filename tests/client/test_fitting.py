@@ -519,7 +519,7 @@ KNOWN = (
 def test_what_is_let_pass_at_one_look_needs_no_change(request: Request, name: str) -> None:
     provider, model = name.split(":", 1)
     facts, able = FULL.facts(provider, model), FULL.capabilities_for(provider, model)
-    if Fitter(facts, able).takes(request):
+    if Fitter(facts, able).accepts(request):
         assert fit_request(request, facts, able, "refuse") == (request, ())
 
 
@@ -529,4 +529,4 @@ def test_an_agents_usual_request_is_let_pass(name: str) -> None:
     turn = Message("assistant", [ToolUseBlock("c1", "f", input={"a": "x"})])
     result = Message("tool", [ToolResultBlock("c1", (TextBlock("done"),))])
     request = Request([Message("user", "hi"), turn, result], model, "Be kind.", [TOOL], max_output_tokens=999)
-    assert Fitter(FULL.facts(provider, model), FULL.capabilities_for(provider, model)).takes(request)
+    assert Fitter(FULL.facts(provider, model), FULL.capabilities_for(provider, model)).accepts(request)

@@ -58,7 +58,7 @@ def test_silence_counts_from_the_last_word_heard() -> None:
         assert not ended
         clock.at(28)
         assert ended == ["closed"]
-        assert timed.late
+        assert timed.is_late
 
     on_stage(scene)
 
@@ -67,10 +67,10 @@ def test_a_silence_that_nobody_sits_through_is_none() -> None:
     async def scene(clock: Clock) -> None:
         timed, ended = body(clock, None, 10)
         timed.wait()
-        timed.since = None
+        timed.waiting_since = None
         clock.at(50)
         assert not ended
-        assert not timed.known  # and so it keeps nothing alive
+        assert not timed.is_registered  # and so it keeps nothing alive
         timed.wait()
         clock.at(59)
         assert not ended
@@ -88,8 +88,8 @@ def test_a_deadline_ends_an_answer_that_still_comes() -> None:
         assert not ended
         clock.at(15)
         assert (ended, others) == (["closed"], [])
-        assert other.known
-        assert not timed.known
+        assert other.is_registered
+        assert not timed.is_registered
 
     on_stage(scene)
 

@@ -69,12 +69,12 @@ class ProviderAdapter(Protocol):
 
     @property
     def name(self) -> str:
-        """Who answers, for logs and reports: the name of the provider."""
+        """The provider's name, for logs and reports."""
         ...
 
     @property
     def capabilities(self) -> AdapterCapabilities:
-        """Of the default model."""
+        """What the default model accepts and returns."""
         ...
 
     def capabilities_for(self, model: str) -> AdapterCapabilities:
@@ -82,7 +82,7 @@ class ProviderAdapter(Protocol):
         ...
 
     async def complete(self, request: Request) -> Response:
-        """The whole answer. Raises an ``AdapterError``; what had come until then is its ``response``."""
+        """Return the whole answer. A raised ``AdapterError`` has the part received until then in ``response``."""
         ...
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
@@ -92,7 +92,7 @@ class ProviderAdapter(Protocol):
     def estimate_input_tokens(
         self, messages: Sequence[Message], tools: Sequence[Tool] = (), system: str | Sequence[Block] | None = None
     ) -> int:
-        """About how many tokens a prompt has; nothing is asked over a network."""
+        """An estimate of a prompt's tokens, without a network."""
         ...
 
     async def cancel(self, request_id: str) -> bool:
@@ -105,14 +105,14 @@ class ProviderAdapter(Protocol):
 
 
 class Passage(Struct, frozen=True):
-    """Where a body goes that is passed on as it is: the provider's name of the model, URL, and headers with the key."""
+    """Where to send a body that is forwarded unchanged: the provider's model name, the URL, headers with the key."""
 
     model: str
     url: str
     headers: dict[str, str]
 
 
-WORDS: dict[str, Any] = {
+CHECKED_ARGUMENTS: dict[str, Any] = {
     "on_loss": OnLoss,
     "unsupported": Unsupported | None,
     "limiter": Limiter | None,
@@ -126,9 +126,9 @@ class Settings(TypedDict, total=False):
 
     on_loss: OnLoss
     unsupported: Unsupported | None
-    """What becomes of what the model does not take. By default parameters are dropped with a Loss, and a request with
-    content that it cannot read is refused. ``"drop"`` leaves such content out too, ``"describe"`` puts a note in its
-    place, ``"refuse"`` refuses the request for either."""
+    """What to do with parameters and content that the model does not take. By default such parameters are dropped with
+    a Loss, and a request with such content is refused. ``"drop"`` drops the content too, ``"describe"`` puts a note in
+    its place, ``"refuse"`` refuses the request in both cases."""
     catalogue: Catalogue | None
     """Names and abilities of models. ``Catalogue(())`` knows nothing, so nothing is refused or changed."""
     prepare: Callable[[Request], Request] | None
@@ -143,10 +143,10 @@ class Settings(TypedDict, total=False):
 
 
 class Adapter:
-    """The part of a client that does not wait."""
+    """The base class of both clients, with everything that does no I/O."""
 
     account: str | None = None
-    """The id under which a manager has it; without a manager, the provider's name counts."""
+    """The client's id in its manager; None without a manager, and then the provider's name is used."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Adapter:
         self.on_loss: OnLoss = on_loss
         self.unsupported: Unsupported | None = unsupported
         given = {"on_loss": on_loss, "unsupported": unsupported, "limiter": limiter, "upload": upload}
-        check_arguments(type(self).__name__, given, WORDS)
+        check_arguments(type(self).__name__, given, CHECKED_ARGUMENTS)
         self.dialect = dialect(self.provider.dialect, self.name)
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
         self._targets: dict[str, tuple[Target, Fitter | None]] = {}
@@ -188,7 +188,7 @@ class Adapter:
 
     @property
     def capabilities(self) -> AdapterCapabilities:
-        """Of the default model; without one, what the dialect can carry."""
+        """What the default model can do; without a default model, what the dialect can carry."""
         return self.capabilities_for(self.model or "")
 
     def capabilities_for(self, model: str) -> AdapterCapabilities:
@@ -212,9 +212,9 @@ class Adapter:
         return self.estimate(Request(messages, None, system or (), tools))
 
     def estimate(self, request: Request) -> int:
-        """The same for a whole request: its model, tool choice, thinking and schema count too."""
+        """As ``estimate_input_tokens``, for a whole request: model, tool choice, thinking and schema count too."""
         if request.model is not None and ":" in request.model:
-            request = replace(request, model=self.own_model(request.model))
+            request = replace(request, model=self.bare_model_name(request.model))
         if self._prepare is not None and request.model is not None:
             with suppress(NotConfigured):  # an estimate needs no key
                 request = self._prepare(request)
@@ -223,7 +223,7 @@ class Adapter:
         return self._learner.estimate(replace(request, model=target.model))
 
     def target(self, model: str | None) -> Target:
-        """The reader of a request for this model: provider, model and capabilities."""
+        """The target of a request for this model: provider, model and capabilities."""
         able = self.capabilities_for(model) if model else None
         return Target(self.name, model, able, None, self.provider.shares)
 
@@ -233,7 +233,7 @@ class Adapter:
         return Budget(config.retry, config.max_retries, config.timeout_seconds, self._clock, self._chance)
 
     def call(self, kind: type[C], request: Request, *, stream: bool, budget: Budget | None = None) -> C:
-        """A request as a call that is ready to be made. Raises if it cannot be encoded, or not without losses.
+        """Return a call that is ready to be sent. Raises if encoding fails, or loses what ``on_loss`` forbids to lose.
 
         ``kind`` is the client's class of calls. ``budget``: attempts and time that are shared with other adapters.
         """
@@ -246,9 +246,9 @@ class Adapter:
         return kind(exchange, self.config, budget, self.bus, self._signer, self._learner, self.limiter, self.uploads)
 
     def passage(self, model: str | None, *, stream: bool) -> Passage | None:
-        """Where a body of this dialect would go as it is; None where it may not, because it would be changed or signed.
+        """Where to send a body of this dialect unchanged; None if it would have to be changed or signed.
 
-        A body is changed where a cloud has a form of its own for it, and by settings that are laid over it.
+        A body is changed for clouds with their own form of it, and by ``options["body"]``, which is merged into it.
         """
         key = model, stream
         if key not in self._passages:
@@ -258,7 +258,7 @@ class Adapter:
         return self._passages[key]
 
     def passage_to(self, path: str) -> Passage | None:
-        """Where a request to another endpoint of this provider would go; None where a cloud has other paths."""
+        """Where to send a request to another endpoint of this provider; None for clouds, whose paths differ."""
         if self.name in HOSTED_DIALECTS:
             return None
         return Passage("", self._address.url(path), self._address.headers({}))
@@ -270,12 +270,12 @@ class Adapter:
         return None if exchange.model is None else Passage(exchange.model, exchange.url, exchange.headers)
 
     def exchange(self, request: Request, *, stream: bool, address: Address | None = None) -> Exchange:
-        """The request as this provider's model takes it, encoded, with what was lost."""
+        """Change the request so that the model accepts it, and encode it. The exchange has the losses."""
         if type(request) is not Request:
             _require_request(request)
         model = request.model or self.model
         if model is not None and ":" in model:
-            model = self.own_model(model)
+            model = self.bare_model_name(model)
         if self._prepare is not None:
             request = self._prepare(request if model == request.model else altered(request, model=model))
             model = request.model
@@ -284,8 +284,8 @@ class Adapter:
             id = request.request_id or new_ulid()
             request = altered(request, model=target.model, request_id=id, stream=stream)
         losses: tuple[Loss, ...] = ()
-        if fitter is None or not fitter.takes(request):
-            request, losses = self._fitted(request, fitter)
+        if fitter is None or not fitter.accepts(request):
+            request, losses = self._fit(request, fitter)
         return Exchange(
             self.provider,
             self.config,
@@ -297,8 +297,8 @@ class Adapter:
             losses=losses,
         )
 
-    def _fitted(self, request: Request, fitter: Fitter | None) -> tuple[Request, tuple[Loss, ...]]:
-        """The request as the model takes it, and what that changed. Raises for what cannot be sent."""
+    def _fit(self, request: Request, fitter: Fitter | None) -> tuple[Request, tuple[Loss, ...]]:
+        """A request that the model accepts, and the losses. Raises if there is none."""
         losses: tuple[Loss, ...] = ()
         try:
             if fitter is not None:
@@ -314,9 +314,9 @@ class Adapter:
             raise
         return request, losses
 
-    def own_model(self, name: str) -> str:
-        """A model's name without the provider in ``"provider:model"``. Raises for a model of another provider, if it
-        cannot be a name of ours: names of local servers and of servers at other addresses may begin so."""
+    def bare_model_name(self, name: str) -> str:
+        """A model's name without the provider in ``"provider:model"``. Raises for a model of another provider, unless
+        this is a local or unknown server or has a ``base_url``: their own names may contain a colon."""
         prefix, _, model = name.partition(":")
         other = ALSO_CALLED.get(prefix, prefix)
         if self.name in (prefix, other) and model:
@@ -331,7 +331,7 @@ class Adapter:
         )
 
     def _find_target(self, model: str) -> tuple[Target, Fitter | None]:
-        """The reader of requests for a model of that name, and what is known of it. Remembered for the next call."""
+        """The target and the fitter for the model of that name, cached for the next call."""
         wire = self.catalogue.wire_name(self.name, model) if model else None
         target = self.target(wire)
         facts = self.catalogue.facts(self.name, wire) if wire else Facts()
@@ -344,7 +344,7 @@ class Adapter:
 def _as_config(config: Partial | None) -> AdapterConfig:
     if config is None or isinstance(config, AdapterConfig):
         return config or DEFAULTS
-    if not hasattr(config, "keys"):  # what it is may be a key, so it is not shown
+    if not hasattr(config, "keys"):  # it may be a key, so the error does not show it
         raise TypeError("the second argument of a client is its configuration: AdapterConfig(api_key=…), or a dict")
     return merge_settings(DEFAULTS, config)
 
@@ -357,11 +357,11 @@ def _require_request(request: object) -> None:
 def new_ulid() -> str:
     """An id that sorts by time: 48 bits of milliseconds, 80 random bits."""
     at = time.time_ns() // 1_000_000
-    chance = _RANDOM.getrandbits(128).to_bytes(16, "big").translate(_LETTERS).decode()
-    return f"{_high_bits(at >> 20)}{_PAIRS[at >> 10 & 1023]}{_PAIRS[at & 1023]}{chance}"
+    letters = _RANDOM.getrandbits(128).to_bytes(16, "big").translate(_LETTERS).decode()
+    return f"{_high_bits(at >> 20)}{_PAIRS[at >> 10 & 1023]}{_PAIRS[at & 1023]}{letters}"
 
 
 @lru_cache(maxsize=2)
 def _high_bits(number: int) -> str:
-    """The letters that change only every 17 minutes."""
+    """The first letters of an id, cached because they change only every 17 minutes."""
     return _PAIRS[number >> 20] + _PAIRS[number >> 10 & 1023] + _PAIRS[number & 1023]

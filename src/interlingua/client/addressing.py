@@ -12,14 +12,14 @@ from msgspec import Struct
 from ..errors import AdapterError, NotConfigured
 from ..models.providers import Provider
 from ..types.base import Json
-from .config import AdapterConfig, without_scheme
+from .config import AdapterConfig, scheme_problem
 from .explaining import explain
 from .secrets import MaskedHeaders, Secret, named_secrets
 
 __all__ = [
     "Address",
     "HOSTED_DIALECTS",
-    "Nowhere",
+    "KeylessAddress",
     "betas_of",
     "headers_for",
     "hosted_form",
@@ -92,34 +92,34 @@ class Address:
         explain(error, self.provider, self.config, url, model)
 
 
-class Nowhere(Address):
+class KeylessAddress(Address):
     """For requests that the caller sends: the URL is only a path, and the headers contain no key."""
 
     def url(self, path: str) -> str:
         """The path alone."""
         route, mark, query = path.partition("?")
-        _, after = _deployed([], _parts(route), self.config.options.get("api_version"))
+        _, after = _azure_path([], _segments(route), self.config.options.get("api_version"))
         return f"/{'/'.join(after)}{mark}{query}"
 
     def headers(self, encoded: dict[str, str]) -> dict[str, str]:
-        """Without the key, and without ``extra_headers``, which may contain one."""
+        """The headers without the key and without ``extra_headers``, which may contain one."""
         return _public_headers(self.provider, self.config, encoded)
 
 
 def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
-    """The dialect's path below the base URL, which may or may not end with the version segment."""
+    """The whole URL: the dialect's path below the base URL, which may or may not end with the version segment."""
     options = config.options
     base = _base_of(provider, config)
-    usual = _parts(urlsplit(provider.base_url).path)
+    usual = _segments(urlsplit(provider.base_url).path)
     route, _, query = path.partition("?")
-    before, after = _parts(base.path), _parts(route)
+    before, after = _segments(base.path), _segments(route)
     if not before and _is_home(base.netloc, provider):
         before = usual
-    before, after = _deployed(before, after, options.get("api_version"))
+    before, after = _azure_path(before, after, options.get("api_version"))
     if VERSION.fullmatch(after[0]):
         before, after = _with_version(before, usual), after[1:]
         if provider.dialect not in VERSION_HEADERS and provider.dialect not in VERSION_QUERIES:
-            before = _at_version(before, options.get("api_version"))
+            before = _with_api_version(before, options.get("api_version"))
     elif before and VERSION.fullmatch(before[-1]):
         before = before[:-1]  # this dialect has no versions in its paths
     queries = [base.query, query, _version_query(provider, options)]
@@ -128,15 +128,15 @@ def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
 
 
 def _is_home(host: str, provider: Provider) -> bool:
-    """Whether this is the provider's host. Then a base URL without a path means the usual path."""
+    """Whether this is the provider's own host; then a base URL without a path gets the provider's usual path."""
     pattern = PLACEHOLDER.sub(
         "[^.]+", re.escape(urlsplit(provider.base_url).netloc).replace(r"\{", "{").replace(r"\}", "}")
     )
     return re.fullmatch(pattern, host) is not None
 
 
-def _deployed(before: list[str], after: list[str], version: Json) -> tuple[list[str], list[str]]:
-    """Azure: with a date as API version the model is a part of the path; else only the body names it."""
+def _azure_path(before: list[str], after: list[str], version: Json) -> tuple[list[str], list[str]]:
+    """Both parts of the path for Azure: with a date as API version it names the model; else only the body does."""
     if after[1:2] != [DEPLOYMENTS]:
         return before, after
     if DEPLOYMENTS in before or not (version and DATE.match(str(version))):
@@ -144,12 +144,12 @@ def _deployed(before: list[str], after: list[str], version: Json) -> tuple[list[
     return [part for part in before if not VERSION.fullmatch(part)], after[1:]
 
 
-def _parts(path: str) -> list[str]:
+def _segments(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
 def _with_version(before: list[str], usual: list[str]) -> list[str]:
-    """The segments of the base URL with a version: its own, else that of the row, as far from the end."""
+    """The base URL's segments with a version: its own, else the row's, inserted at the same distance from the end."""
     place = next((index for index, part in enumerate(usual) if VERSION.fullmatch(part)), None)
     if place is None or DEPLOYMENTS in before or any(map(VERSION.fullmatch, before)):
         return before
@@ -158,12 +158,12 @@ def _with_version(before: list[str], usual: list[str]) -> list[str]:
     return [*before[:cut], usual[place], *before[cut:]] if cut >= 0 else before
 
 
-def _at_version(before: list[str], version: Json) -> list[str]:
+def _with_api_version(before: list[str], version: Json) -> list[str]:
     return [str(version) if version and VERSION.fullmatch(part) else part for part in before]
 
 
 def _without_overlap(before: list[str], after: list[str]) -> list[str]:
-    """The base URL without an end that repeats the beginning of the path: it may be copied from an example."""
+    """The base URL's segments without those that the path repeats: the URL may be copied from an example."""
     for size in range(min(len(before), len(after)), 0, -1):
         if before[-size:] == after[:size]:
             return before[:-size]
@@ -175,7 +175,7 @@ def _version_query(provider: Provider, options: dict[str, Json]) -> str:
     return f"{name}={quote(str(version))}" if name and version else ""
 
 
-def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
+def _fill_placeholders(base: str, provider: Provider, options: dict[str, Json]) -> str:
     """The base URL with its placeholders replaced by options."""
 
     def value(name: re.Match[str]) -> str:
@@ -193,15 +193,15 @@ def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
 
 
 def _base_of(provider: Provider, config: AdapterConfig) -> SplitResult:
-    """The base URL. Where an error is raised, no local variable contains it: it may contain a key."""
-    problem = _problem(_fill(config.base_url or provider.base_url, provider, config.options))
+    """The base URL. No local variable contains it where an error is raised, because it may contain a key."""
+    problem = _base_url_problem(_fill_placeholders(config.base_url or provider.base_url, provider, config.options))
     if problem is not None:
         raise NotConfigured(problem, provider=provider.name)
-    return urlsplit(_fill(config.base_url or provider.base_url, provider, config.options))
+    return urlsplit(_fill_placeholders(config.base_url or provider.base_url, provider, config.options))
 
 
-def _problem(base: str) -> str | None:
-    if (problem := without_scheme(base)) is not None:
+def _base_url_problem(base: str) -> str | None:
+    if (problem := scheme_problem(base)) is not None:
         return problem
     parts = urlsplit(base)
     parameters = {name.lower() for name, _ in parse_qsl(parts.query)}
@@ -211,11 +211,11 @@ def _problem(base: str) -> str | None:
 
 
 def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
-    """All headers but a signature, in lower case: of the row, the dialect and the options, the key, the caller's."""
+    """All headers but the signature, in lower case: from the row, the dialect, the options, the key, the caller."""
     headers = MaskedHeaders(_public_headers(provider, config, encoded) | _key_header(provider, config))
     for name, value in config.extra_headers.items():
         headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
-    _check(headers, provider)
+    _check_headers(headers, provider)
     return headers
 
 
@@ -230,20 +230,20 @@ def _public_headers(provider: Provider, config: AdapterConfig, encoded: dict[str
     return headers
 
 
-def _bearer(provider: Provider, key: str) -> dict[str, str]:
+def _bearer_key(provider: Provider, key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"}
 
 
-def _named(provider: Provider, key: str) -> dict[str, str]:
+def _header_key(provider: Provider, key: str) -> dict[str, str]:
     return {(provider.auth.header or "authorization").lower(): key}
 
 
 KEY_HEADERS: dict[str, Callable[[Provider, str], dict[str, str]]] = {
-    "bearer": _bearer,
-    "header": _named,
-    "sigv4": _bearer,  # with a key, nothing is signed
-    "google": _bearer,
-    "none": _bearer,
+    "bearer": _bearer_key,
+    "header": _header_key,
+    "sigv4": _bearer_key,  # with a key, nothing is signed
+    "google": _bearer_key,
+    "none": _bearer_key,
 }
 
 
@@ -267,14 +267,14 @@ SCHEMES = ("bearer ", "basic ", "token ", "apikey ")
 
 
 def _secrets(config: AdapterConfig) -> list[str]:
-    """The values to mask. A short header value is not a key, and would be masked everywhere."""
+    """The values to mask. Short header values are left out: they are no keys, and occur in many other texts."""
     values = [value.reveal() if isinstance(value, Secret) else value for value in config.extra_headers.values()]
     values += [value.partition(" ")[2] for value in values if value.lower().startswith(SCHEMES)]
     values += named_secrets(config.options)
     return [value for value in (config.secret or "", *values) if len(value) >= SHORTEST_KEY]
 
 
-def _check(headers: dict[str, str], provider: Provider) -> None:
+def _check_headers(headers: dict[str, str], provider: Provider) -> None:
     """Check the headers here, because HTTP libraries quote a bad value in their error, and it may be a key."""
     bad = [name for name in headers if not PRINTABLE.fullmatch(headers[name])]
     if bad:
@@ -289,7 +289,7 @@ def _check(headers: dict[str, str], provider: Provider) -> None:
 
 
 class HostedDialect(Struct, frozen=True):
-    """A dialect that a cloud serves at its own path (another for streams), and changes to the body."""
+    """How a cloud serves a dialect: its path, another path for streams, keys dropped from the body, keys added."""
 
     dialect: str
     whole: str
@@ -299,7 +299,7 @@ class HostedDialect(Struct, frozen=True):
 
 
 HOSTED_DIALECTS = {
-    # the older path, with the model in it; ``_deployed`` removes it where it is not used
+    # the older path, which names the model; ``_azure_path`` removes the model for newer API versions
     "azure": HostedDialect("openai-chat", "/v1/deployments/{model}/chat/completions"),
     "vertex-anthropic": HostedDialect(
         "anthropic-messages",

@@ -1,4 +1,4 @@
-"""Asking for a typed answer, without I/O: the question, the reading of an answer, and asking again with the reason.
+"""Typed answers, without I/O: add the schema, read the answer, and ask again with the reason if it does not fit.
 
 Clients, routers and sessions share it; they differ in how they call the model and in where the history is kept.
 """
@@ -21,12 +21,12 @@ from ..types.response import Response
 from ..types.usage import TokenUsage
 from ..types.words import Role, StopReason
 
-__all__ = ["RETRIES", "Asking", "TypedEvents", "asked", "asks_again", "read_answer", "why_again"]
+__all__ = ["RETRIES", "Asking", "TypedEvents", "with_output_schema", "asks_again", "read_answer", "why_again"]
 
 RETRIES = 2
 """How many times a model is asked again for an answer of the type."""
-AGAIN = "Answer again, with JSON that fits and nothing else."
-SHOWN = 200
+TRY_AGAIN = "Answer again, with JSON that fits and nothing else."
+MAX_QUOTED = 200
 """How many characters of a wrong answer an error quotes."""
 
 # fmt: off
@@ -37,24 +37,24 @@ NO_ANSWER = {
     StopReason.context_overflow: "the conversation is too long for the model",
 }
 UNDECIDED = (StopReason.pause_turn, StopReason.cancelled, StopReason.error)
-"""After these there is nothing to be read yet, or any more."""
+"""Stop reasons after which there is no final answer to read."""
 # fmt: on
 
 
 class Asking(Generic[T]):
-    """One question with ``output=``: ``request`` is what to ask next, until ``settle`` returns the answer."""
+    """A call with ``output=``: send ``request`` and pass the answer to ``settle``, until that returns a response."""
 
     def __init__(self, request: Request, output: OutputType[T], retries: int = RETRIES) -> None:
         self._output: Output[T] = output_of(output)
-        self.request = asked(request, self._output)
-        self._left = retries
+        self.request = with_output_schema(request, self._output)
+        self._retries_left = retries
         self._usage: TokenUsage | None = None
         self._attempts = 0
 
     def settle(self, response: Response, as_turn: Callable[[Response], Message]) -> Response[T] | None:
-        """The answer with its ``output``, and the usage of all that were given. None: ask again.
+        """The answer with its ``output`` and the usage of all answers so far; None if the model must be asked again.
 
-        Raises ``OutputError`` when there is no sense in asking again.
+        Raises ``OutputError`` if asking again would not help.
         """
         if response.usage is not None:
             self._usage = response.usage if self._usage is None else self._usage + response.usage
@@ -64,16 +64,16 @@ class Asking(Generic[T]):
         try:
             return read_answer(response, self._output)
         except OutputError as error:
-            if not self._left or not asks_again(error):
+            if not self._retries_left or not asks_again(error):
                 raise
-            self._left -= 1
-            said = (as_turn(response),) if response.content else ()
-            self.request = replace(self.request, messages=(*self.request.messages, *said, why_again(error)))
+            self._retries_left -= 1
+            wrong_answer = (as_turn(response),) if response.content else ()
+            self.request = replace(self.request, messages=(*self.request.messages, *wrong_answer, why_again(error)))
         return None
 
 
 class TypedEvents(Generic[T]):
-    """The events of a typed stream: what has come so far, and the value on the response of ``message.complete``."""
+    """Reads the events of a typed stream: the value so far, and the whole value on the final response."""
 
     def __init__(self, output: OutputType[T]) -> None:
         self.output: Output[T] = output_of(output)
@@ -85,7 +85,7 @@ class TypedEvents(Generic[T]):
         return self._partial.value
 
     def see(self, event: Event) -> None:
-        """The next event. A response that was not handed out yet gets its ``output``."""
+        """Read the next event. The final response gets its ``output`` here, before the caller sees it."""
         self._partial.see(event)
         if type(event) is MessageComplete and event.error is None:
             try:
@@ -95,7 +95,7 @@ class TypedEvents(Generic[T]):
                 self.error = error
 
 
-def asked(request: Request, output: Output[Any]) -> Request:
+def with_output_schema(request: Request, output: Output[Any]) -> Request:
     """The request with the schema of a typed answer."""
     if request.output_schema is not None:
         raise InvalidRequestError("the request has an output_schema already: give either that or output=")
@@ -103,14 +103,14 @@ def asked(request: Request, output: Output[Any]) -> Request:
 
 
 def read_answer(response: Response, output: Output[T]) -> Response[T]:
-    """The response with its ``output``, if it is an answer at all. Raises ``OutputError`` if that does not fit."""
+    """The response with its ``output``; unchanged if it is no final answer. Raises ``OutputError`` for a misfit."""
     if response.stop_reason in UNDECIDED or response.tool_uses:
         return response
     if response.stop_reason in NO_ANSWER:
         raise _failure(response, NO_ANSWER[response.stop_reason])
     texts = [block.text for block in response.content if type(block) is TextBlock]
     why = ""
-    for text in ("".join(texts), *texts[-1:]):  # some models say something before the answer
+    for text in ("".join(texts), *texts[-1:]):  # some models write text before the answer
         try:
             return cast("Response[T]", replace(response, output=output.read(text)))
         except ValueError as error:
@@ -119,19 +119,19 @@ def read_answer(response: Response, output: Output[T]) -> Response[T]:
 
 
 def asks_again(error: OutputError) -> bool:
-    """Whether another answer may be better."""
+    """Whether the model may answer better if it is asked again."""
     return error.response is not None and error.response.stop_reason not in NO_ANSWER
 
 
 def why_again(error: OutputError) -> Message:
-    """What the model is told of an answer that does not fit."""
-    return Message(Role.user, f"This answer does not fit what was asked for:\n{error.reason}\n{AGAIN}")
+    """The message that asks the model to correct an answer that does not fit."""
+    return Message(Role.user, f"This answer does not fit what was asked for:\n{error.reason}\n{TRY_AGAIN}")
 
 
 def _failure(response: Response, why: str) -> OutputError:
     provider = response.origin.provider if response.origin else None
     begin = f"the answer is not of the type that was asked for: {why.removeprefix('- ')}"
-    quoted = f"\nThe answer begins {response.text[:SHOWN]!r}" if response.text else ""
+    quoted = f"\nThe answer begins {response.text[:MAX_QUOTED]!r}" if response.text else ""
     error = OutputError(
         begin + quoted,
         provider=provider,

@@ -1,4 +1,4 @@
-"""One call of the async client: how it waits, and how whoever waits is interrupted."""
+"""One call of the async client: how it waits, and how the waiting task is interrupted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .transport.base import AsyncReply, Behind, come_with_head, pour
 __all__ = ["AsyncCall", "Take"]
 
 Take = Callable[[Sequence[Event]], Behind]
-"""Takes events, and gives what to wait for if it is behind."""
+"""A consumer of events. It returns an awaitable if it cannot keep up, else None."""
 
 
-class _Complete(Exception):
-    """Nothing more is to be read of an answer, though its bytes may go on."""
+class _AnswerComplete(Exception):
+    """Raised to stop reading: the answer is complete, although more bytes may follow."""
 
 
 class AsyncCall(Call):
@@ -36,7 +36,7 @@ class AsyncCall(Call):
     _waiter_cancelled = False  # by us
 
     def __enter__(self) -> None:
-        """Inside, ``cancel`` interrupts the task that waits. It gets our own error, and is not left cancelled."""
+        """In the block, ``cancel`` interrupts the waiting task. It gets our own error, and does not stay cancelled."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()  # costs a system call
         self._waiter = waiter = asyncio.current_task(self._loop)
@@ -49,7 +49,7 @@ class AsyncCall(Call):
             raise CancelledError("the call was cancelled") from None
 
     def _take_back_cancellation(self) -> bool:
-        """Undo our cancellation of the task, as ``asyncio.timeout`` does; whether nobody else cancelled it too."""
+        """Undo our cancellation of the task, as ``asyncio.timeout`` does. Returns whether it was the only one."""
         if self._waiter is None:
             return False
         self._waiter_cancelled = False
@@ -71,7 +71,7 @@ class AsyncCall(Call):
                     async with asyncio.timeout(None if delay == inf else delay):
                         await woken.wait()
                 woken.clear()
-        self.budget.waited(self.budget.clock() - began)
+        self.budget.add_waiting_time(self.budget.clock() - began)
 
     def cancel(self) -> None:
         if self.cancelled:
@@ -88,24 +88,24 @@ class AsyncCall(Call):
         if reply is not None:
             reply.close()
 
-    def come_whole(self) -> bytes | None:
-        """The body, if all of it has come with the head."""
+    def body_with_head(self) -> bytes | None:
+        """The whole body if it was received together with the head, else None."""
         return None if self.reply is None else come_with_head(self.reply)
 
     async def pour(self, take: Take) -> None:
-        """Hand the events on as they come, until the answer is complete."""
+        """Pass the events to ``take`` as they arrive, until the answer is complete."""
         assert self.reply is not None
-        with suppress(_Complete):
-            await pour(self.reply, partial(self._feed_to, take), self.chunks)
+        with suppress(_AnswerComplete):
+            await pour(self.reply, partial(self._feed_and_take, take), self.chunks)
 
-    def _feed_to(self, take: Take, chunk: bytes) -> Behind:
+    def _feed_and_take(self, take: Take, chunk: bytes) -> Behind:
         events = self.feed(chunk)
         if self.over:
-            raise _Complete
+            raise _AnswerComplete
         return take(events) if events else None
 
-    def ended(self, error: AdapterError | None = None) -> Sequence[Event]:
-        """The attempt of a streamed call is over. Returns its last events; none if there is another attempt."""
+    def end_attempt(self, error: AdapterError | None = None) -> Sequence[Event]:
+        """End the attempt of a streamed call. Returns its last events, or none if another attempt follows."""
         events = self.settle(error)
         if not self.is_good:
             self.close()

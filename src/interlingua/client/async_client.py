@@ -18,7 +18,7 @@ from ..types.output import OutputType, T
 from ..types.request import Request
 from ..types.response import Response
 from .adapter import Adapter, Settings
-from .asking import RETRIES, Asking, TypedEvents, asked
+from .asking import RETRIES, Asking, TypedEvents, with_output_schema
 from .async_calls import AsyncCall, Take
 from .calls import CallStream, cancel_calls
 from .client_parts import Partial
@@ -57,11 +57,11 @@ class AsyncStream(CallStream[T]):
                 raise StopAsyncIteration
         return self._hand_out()
 
-    def several(self, take: Take | None = None) -> Awaitable[Sequence[Event]]:
-        """The next events, all that came together; none at the end.
+    def next_events(self, take: Take | None = None) -> Awaitable[Sequence[Event]]:
+        """The next events, all that were received together; none at the end.
 
-        Where nobody else looks at them, ``take`` is given events as they come, without a turn of the event loop
-        between; then these are those that end an attempt.
+        If the stream is not typed, ``take`` gets events as they arrive, without a turn of the event loop between. Then
+        only the last events of an attempt are returned.
         """
         self._take_back_unread()
         return self._hand_out_all() if self._ready or self._typed is not None else self._read(take)
@@ -72,7 +72,7 @@ class AsyncStream(CallStream[T]):
         return [self._hand_out() for _ in range(len(self._ready))]
 
     async def _read(self, take: Take | None = None) -> Sequence[Event]:
-        """What comes next, at least one event; none at the end."""
+        """Wait for the next events; none at the end."""
         call = self._call
         events: Sequence[Event] = ()
         try:
@@ -81,7 +81,7 @@ class AsyncStream(CallStream[T]):
                     if call.chunks is None:
                         await self._client.begin(call)
                     elif call.over:
-                        events = call.ended()
+                        events = call.end_attempt()
                     elif take is None:
                         with call:
                             chunk = await call.chunks.__anext__()
@@ -89,16 +89,16 @@ class AsyncStream(CallStream[T]):
                     else:
                         with call:
                             await call.pour(take)
-                        events = call.ended()
+                        events = call.end_attempt()
                 except StopAsyncIteration:
-                    events = call.ended()
+                    events = call.end_attempt()
                 except AdapterError as error:
-                    events = call.ended(error)
+                    events = call.end_attempt(error)
             if not events and not self._over:
                 await call.drain()
                 call.raise_failure()
                 self.leave()
-                self._raise_misfit()
+                self._raise_output_error()
         except BaseException:
             self.leave()
             raise
@@ -111,14 +111,14 @@ class AsyncStream(CallStream[T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop here."""
+        """Close the stream. Its connection is kept if the answer was read to its end."""
         try:
             await self._call.drain()
         finally:
             self.leave()
 
     def leave(self) -> None:
-        """Stop here without waiting; what had come of the answer is in ``response``."""
+        """Close the stream without waiting. ``response`` has what was received of the answer."""
         self._ready.clear()
         self._over = True
         self._client.end(self._call)
@@ -174,8 +174,8 @@ class AsyncClient(Adapter):
                 try:
                     with call:
                         chunks = await self._send(call)
-                        if (whole := call.come_whole()) is None:
-                            await self._read_on(call, chunks)
+                        if (whole := call.body_with_head()) is None:
+                            await self._read_chunks(call, chunks)
                         else:
                             call.feed(whole)
                             call.close()
@@ -188,8 +188,8 @@ class AsyncClient(Adapter):
             self.end(call)
         return call.result()
 
-    async def _read_on(self, call: AsyncCall, chunks: AsyncIterator[bytes]) -> None:
-        """Read an answer that is no stream as it comes."""
+    async def _read_chunks(self, call: AsyncCall, chunks: AsyncIterator[bytes]) -> None:
+        """Read an answer that is not streamed, chunk by chunk."""
         async for chunk in chunks:
             call.feed(chunk)
             if call.over:
@@ -197,13 +197,13 @@ class AsyncClient(Adapter):
         call.close()
 
     def stream(self, request: Request, *, budget: Budget | None = None, output: OutputType[T] = None) -> AsyncStream[T]:
-        """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come.
+        """The answer event by event. A failed one raises after ``message.complete``; the error has the part received.
 
-        ``output`` is the type of ``stream.response.output``; ``stream.partial_output`` is what has come of it.
+        ``output`` is the type of ``stream.response.output``; ``stream.partial_output`` is the value so far.
         """
         typed = None if output is None else TypedEvents[T](output)
         if typed is not None:
-            request = asked(request, typed.output)
+            request = with_output_schema(request, typed.output)
         call = self.call(AsyncCall, request, stream=True, budget=budget)
         self._open_calls.add(call)
         return AsyncStream(call, self, typed)
@@ -230,12 +230,12 @@ class AsyncClient(Adapter):
         return made
 
     async def begin(self, call: AsyncCall) -> None:
-        """Begin an attempt of a streamed call."""
+        """Send the next attempt of a streamed call."""
         with call:
             await self._send(call)
 
     async def _send(self, call: AsyncCall) -> AsyncIterator[bytes]:
-        """Begin an attempt. Returns the body of its answer."""
+        """Send the next attempt. Returns the body of its answer."""
         if call.delay is not None:
             await self._sleep(call.delay)
         if call.limiters:
@@ -250,7 +250,7 @@ class AsyncClient(Adapter):
             reply = await self._transport.send(http)
         call.reply = reply
         chunks = call.chunks = reply.chunks()
-        call.replied(reply.status, reply.headers)
+        call.read_head(reply.status, reply.headers)
         return chunks
 
     async def _upload(self, steps: Uploading) -> Exchange:
@@ -279,14 +279,14 @@ class AsyncClient(Adapter):
             reply.close()
 
     def send(self, http: HttpRequest) -> Coroutine[Any, Any, AsyncReply]:
-        """Send a request as it is, over the connections of this client. Nothing is repeated, and nothing is decoded."""
+        """Send a request as it is, over the connections of this client, without retries and without decoding."""
         if self._transport is None:
             settings = import_module(".transport.network", __package__).network_settings(self.config)
             self._transport = import_module(".transport.aio", __package__).AioTransport(**settings)
         return self._transport.send(http)
 
     async def send_signed(self, http: HttpRequest) -> AsyncReply:
-        """The same, signed where the provider takes no plain key."""
+        """As ``send``, with a signature if the provider takes no plain key."""
         if self._signer is not None:  # may renew credentials, which blocks
             http = await asyncio.to_thread(self._signer, http)
         return await self.send(http)
@@ -313,7 +313,7 @@ class AsyncClient(Adapter):
         raise TypeError("this client is asynchronous: write `async with`, or use connect_sync() or Client")
 
     def __exit__(self, *_: object) -> None:
-        """Without it, ``with`` would fail before ``__enter__`` could say what is wrong."""
+        """Without it, ``with`` would fail before ``__enter__`` could raise its error, which says what is wrong."""
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -38,8 +38,8 @@ log = logging.getLogger("interlingua")
 class CallEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
     """The base class: the call, its provider and model, and the attempt (``retry_count`` is 0 for the first).
 
-    ``account`` is the id of the adapter; two accounts of one provider have two. The rest is known of calls of a
-    session: its id, the id of the message that the answer will have there, and the step of the run.
+    ``account`` is the id of the adapter; two accounts of one provider have two. The others are set for calls of a
+    session: its id, the id that the message of the answer will have in it, and the step of the run.
     """
 
     request_id: str
@@ -93,10 +93,10 @@ class Bus:
     def __init__(self) -> None:
         self.subscribers: tuple[Subscriber, ...] = ()
         self.listeners: tuple[tuple[Listener, bool], ...] = ()
-        """Who is told of turns, tools and availability, and whether with their content."""
+        """Callbacks for turns, tools and availability, each with whether it gets the content too."""
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
-        """Call ``callback`` with every event from now on. Returns a function that ends it."""
+        """Call ``callback`` with every event from now on. Returns a function that unsubscribes it."""
         self.subscribers = (*self.subscribers, callback)
 
         def unsubscribe() -> None:
@@ -105,8 +105,8 @@ class Bus:
         return unsubscribe
 
     def listen(self, callback: Listener, *, content: bool = False) -> Callable[[], None]:
-        """Call ``callback`` with every turn, tool and change of availability from now on. Returns a function that ends
-        it. ``content``: with what was said."""
+        """Call ``callback`` with every turn, tool and change of availability from now on. Returns a function that stops
+        this. ``content``: whether events include messages, arguments and results."""
         entry = callback, content
         self.listeners = (*self.listeners, entry)
 
@@ -147,5 +147,5 @@ BUS = Bus()
 
 
 def subscribe(callback: Subscriber) -> Callable[[], None]:
-    """Call ``callback`` with the events of every client on the default bus. Returns a function that ends it."""
+    """Call ``callback`` with the events of every client on the default bus. Returns a function that unsubscribes it."""
     return BUS.subscribe(callback)

@@ -1,4 +1,4 @@
-"""What the bus tells of sessions and of models, beside the calls: turns, tools, availability."""
+"""Events of the bus about sessions and models: turns, tools, availability. Events about calls are in ``bus.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Activity", "AvailabilityChanged", "SessionActivity", "ToolEnded", "T
 
 
 class Activity(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """The base class of what is not a call."""
+    """The base class of events that are not about calls."""
 
     @property
     def type(self) -> str:
@@ -20,7 +20,7 @@ class Activity(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class SessionActivity(Activity, frozen=True, kw_only=True):
-    """Something that a session does. ``content`` is what was said, for subscribers that asked for it."""
+    """An event of a session. ``content`` is its messages, arguments or results, for listeners that want them."""
 
     session_id: str
     turn_id: str
@@ -28,13 +28,13 @@ class SessionActivity(Activity, frozen=True, kw_only=True):
 
 
 class TurnStarted(SessionActivity, frozen=True, tag="session.turn_started"):
-    """A turn begins. ``parent_call_id``: the call that it answers, if the session is a tool of another."""
+    """A turn begins. ``parent_call_id``: the tool call that it answers, if the session is a tool of another one."""
 
     parent_call_id: str | None = None
 
 
 class TurnEnded(SessionActivity, frozen=True, tag="session.turn_ended"):
-    """A turn is over: what it came to, as in the report."""
+    """A turn is over. The fields are those of its report."""
 
     stopped: str
     steps: int
@@ -43,7 +43,7 @@ class TurnEnded(SessionActivity, frozen=True, tag="session.turn_ended"):
     losses: int = 0
     left_out: tuple[str, ...] = ()
     error: str | None = None
-    """The class of what it raised."""
+    """The class name of the exception that ended it."""
 
 
 class ToolStarted(SessionActivity, frozen=True, tag="session.tool_started"):
@@ -54,7 +54,7 @@ class ToolStarted(SessionActivity, frozen=True, tag="session.tool_started"):
 
 
 class ToolEnded(SessionActivity, frozen=True, tag="session.tool_ended"):
-    """A call has its result, whether it was run or not."""
+    """A tool call has its result, even if its function was not run."""
 
     call_id: str
     tool: str

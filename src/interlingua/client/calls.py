@@ -42,16 +42,16 @@ log = logging.getLogger("interlingua")
 
 CONNECT_SECONDS = 30.0
 
-TOO_LARGE = (400, 413)  # what providers answer to a request that is too large
+TOO_LARGE_STATUSES = (400, 413)  # what providers answer to a request that is too large
 CLEARLY_MORE = 1.25
-"""Estimates are some 10 % off. One that is this much above the count of a broken answer shows that the count was not
-final."""
+"""An estimate this many times the count of a broken answer shows that the count was not final. Estimates are about
+10 % off."""
 
 
 class Call:
-    """``attempt``, ``replied``, ``feed`` …, ``settle``; then ``delay`` says whether to do it again.
+    """One model call: ``attempt``, ``read_head``, ``feed`` …, ``settle``; then, if ``delay`` is set, another attempt.
 
-    Each client has a subclass that also holds what is open: the reply, and how to interrupt whoever waits for it.
+    Each client has a subclass that also holds the open reply, and can interrupt the task or thread that waits for it.
     """
 
     cancelled = False
@@ -83,20 +83,20 @@ class Call:
         self.request_id = exchange.request.request_id or ""
         self.held = HeldEvents(config.limits)
         self._undelivered: list[Event] = []
-        self._last: list[Event] = []
+        self._last_events: list[Event] = []
         self._began = self._attempt_began = budget.clock()
 
     # ------------------------------------------------------------------------------------------------- limiters
 
     def join(self, limiter: Limiter, wake: Callable[[], object]) -> Permit:
-        """Get in line for the next attempt. Whoever waits asks ``next_wait`` until it is None."""
+        """Join the limiter's line for the next attempt. Then call ``next_wait`` until it returns None."""
         counts = limiter.tokens_per_minute is not None
-        permit = limiter.join(self._prompt_estimate() if counts else 0, self.exchange.provider.name, wake)
+        permit = limiter.join(self._estimate_prompt() if counts else 0, self.exchange.provider.name, wake)
         self._permits.append((limiter, permit))
         return permit
 
     def next_wait(self, limiter: Limiter, permit: Permit) -> float | None:
-        """How long to wait in line before asking again; None: the attempt may begin."""
+        """Seconds to wait before this is called again; None if the attempt may begin."""
         if self.cancelled:
             raise CancelledError("the call was cancelled")
         delay, left = limiter.delay(permit), self.budget.left() if self.budget.capped else None
@@ -106,11 +106,11 @@ class Call:
             raise RequestTimeoutError("the call's time was over while it waited for a limiter", retryable=False)
         return min(delay, left)
 
-    def _prompt_estimate(self) -> int:
-        return self._input_estimate() if self._learner is None else self._learner.estimate(self.exchange.request)
+    def _estimate_prompt(self) -> int:
+        return self._estimate_input() if self._learner is None else self._learner.estimate(self.exchange.request)
 
-    def _leave_limiters(self, failure: AdapterError | None, response: Response | None) -> None:
-        """The attempt is over: settle the tokens, and let others wait if the provider asked for it."""
+    def _release_permits(self, failure: AdapterError | None, response: Response | None) -> None:
+        """Report the tokens of the ended attempt to the limiters, and pause them if the provider asked to wait."""
         usage = None if response is None else response.usage
         after = hint(failure, LONGEST_HINT) if isinstance(failure, RateLimitError) else None
         for limiter, permit in self._permits:
@@ -125,7 +125,7 @@ class Call:
     # ------------------------------------------------------------------------------------------------- one attempt
 
     def attempt(self) -> HttpRequest:
-        """Begin the next attempt."""
+        """Begin the next attempt, and return its HTTP request."""
         if self.cancelled:
             raise CancelledError("the call was cancelled")
         self._reader, self.delay, self.over = None, None, False
@@ -137,7 +137,7 @@ class Call:
         return self.exchange.http(self._timeouts())
 
     def uploading(self, uploads: Uploads, timeouts: Timeouts) -> Uploading | None:
-        """What must be sent before the request, if it holds media that are too big for it."""
+        """The steps that first upload the media that are too big for the request; None if there are none."""
         module = import_module(".uploading", __package__)
         steps: Uploading | None = module.upload_steps(self.exchange, uploads, timeouts, self.budget.account)
         return steps
@@ -151,20 +151,20 @@ class Call:
         connect = config.options.get("connect_timeout", CONNECT_SECONDS) if config.options else CONNECT_SECONDS
         return Timeouts(connect, silence, None if self.exchange.stream and not budget.capped else left)
 
-    def replied(self, status: int, headers: Mapping[str, str]) -> None:
-        """The status and the headers of the answer have come."""
+    def read_head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Note the status and the headers of the answer."""
         self._reader = self.exchange.read(status, headers)
         if self._permits and (pause := pause_of(headers)):
             for limiter, permit in self._permits:
                 limiter.pause(permit.key, min(pause, LONGEST_HINT))
 
     def feed(self, chunk: bytes) -> Sequence[Event]:
-        """The events to hand out now. The events of the last chunk are returned by ``settle``."""
+        """Read a chunk, and return the events to hand out now. ``settle`` returns the events of the last chunk."""
         reader = self._reader
         assert reader is not None
         events = reader.feed(chunk)
         if reader.response is not None:
-            self._last, self.over = events, True
+            self._last_events, self.over = events, True
             return ()
         return events if self.held.delivered or not events else self.held.pass_on(events, len(chunk))
 
@@ -178,13 +178,13 @@ class Call:
         self.cancelled = self.over = True
 
     def take_back(self, events: Iterable[Event]) -> None:
-        """Note events that were returned, but that the reader had not seen when the call was cancelled."""
+        """Note events that were returned, but not yet read by the caller when the call was cancelled."""
         self._undelivered += events
 
     def settle(self, error: AdapterError | None = None) -> list[Event]:
         """End the attempt. Returns its last events; or none, and sets ``delay``, if there is another attempt."""
         events, failure, response = self._end(error)
-        if failure is not None and (self.uploads is not None or failure.provider_status in TOO_LARGE):
+        if failure is not None and (self.uploads is not None or failure.provider_status in TOO_LARGE_STATUSES):
             import_module(".uploading", __package__).after_failure(failure, self.exchange, self.uploads)
         if self.bus.subscribers:
             self._publish_end(failure, response)
@@ -192,10 +192,10 @@ class Call:
         if failure is not None and not self.cancelled:
             self.delay = self.budget.delay(failure, delivered=self.held.delivered)
         if self.delay is not None:
-            self._reader, self._last = None, []
+            self._reader, self._last_events = None, []
             self.held.clear()
             if self._permits:
-                self._leave_limiters(failure, None)
+                self._release_permits(failure, None)
             return []
         if self._undelivered and failure is not None:
             events = without_undelivered(events, self._undelivered)
@@ -216,7 +216,7 @@ class Call:
             failure = error or CancelledError("the call was given up")
             response = self.exchange.partial(Response(), failure)
             return (list(unfold(response)) if self.cancelled else []), failure, response
-        events = [*self._last, *reader.end(error)]
+        events = [*self._last_events, *reader.end(error)]
         assert reader.response is not None
         return events, reader.error, reader.response
 
@@ -226,7 +226,7 @@ class Call:
         if failure is not None:
             force_setattr(response, "usage", self._usage_of_partial(response))
         elif response.usage is None:
-            force_setattr(response, "usage", self._estimate(response))
+            force_setattr(response, "usage", self._estimate_usage(response))
         elif self._learner is not None:
             self._learner.observe(self.exchange.request, response.usage.total_input_tokens)
         force_setattr(response, "attempts", self.budget.attempts)
@@ -235,7 +235,7 @@ class Call:
         if failure is not None:
             failure.attempts, failure.response = self.budget.attempts, response
         if self._permits:
-            self._leave_limiters(failure, response)
+            self._release_permits(failure, response)
 
     # ------------------------------------------------------------------------------------------------- the result
 
@@ -245,19 +245,19 @@ class Call:
         return self.response is not None and self.error is None
 
     def result(self) -> Response:
-        """What ``complete`` returns. A failed call, and a cancelled one, raises."""
+        """The response that ``complete`` returns. Raises the error of a failed or cancelled call."""
         if self.error is not None:
             raise self.error
         assert self.response is not None
         return self.response
 
     def raise_failure(self) -> None:
-        """What a stream does after its last event. A cancelled stream ends without an error."""
+        """Raise the error of a failed stream, after its last event. A cancelled stream ends without an error."""
         if self.error is not None and self.exchange.stream and not isinstance(self.error, CancelledError):
             raise self.error
 
     def abandon(self) -> None:
-        """The caller reads no further: its task was cancelled, or it left the loop. ``response`` is what had come."""
+        """End a call that the caller stopped reading. ``response`` gets what was received until then."""
         if self.response is None:
             _, failure, response = self._end(CancelledError("the caller left"))
             if self.bus.subscribers:
@@ -265,15 +265,15 @@ class Call:
             self._is_running = False
             self._finish(failure, response, [])
 
-    def _estimate(self, response: Response) -> TokenUsage:
+    def _estimate_usage(self, response: Response) -> TokenUsage:
         log.warning("%s sent no usage; it is estimated", self.exchange.provider.name)
-        return TokenUsage(self._input_estimate(), output_tokens=self._output_estimate(response), estimated=True)
+        return TokenUsage(self._estimate_input(), output_tokens=self._estimate_output(response), estimated=True)
 
-    def _input_estimate(self) -> int:
+    def _estimate_input(self) -> int:
         exchange = self.exchange
         return estimate_request(exchange.request, exchange.provider.name, exchange.model)
 
-    def _output_estimate(self, response: Response) -> int:
+    def _estimate_output(self, response: Response) -> int:
         return estimate_output(response.content, self.exchange.provider.name, self.exchange.model)
 
     def _usage_of_partial(self, response: Response) -> TokenUsage | None:
@@ -282,10 +282,10 @@ class Call:
         usage = response.usage
         if not response.content:
             return usage
-        counted, output = usage or TokenUsage(), self._output_estimate(response)
+        counted, output = usage or TokenUsage(), self._estimate_output(response)
         if counted.total_input_tokens and output <= counted.output_tokens * CLEARLY_MORE:
             return usage
-        tokens = counted.input_tokens if counted.total_input_tokens else self._input_estimate()
+        tokens = counted.input_tokens if counted.total_input_tokens else self._estimate_input()
         return replace(counted, input_tokens=tokens, output_tokens=max(output, counted.output_tokens), estimated=True)
 
     # ------------------------------------------------------------------------------------------------- the bus
@@ -350,18 +350,18 @@ class CallStream(Generic[T]):
 
     @property
     def partial_output(self) -> Any:
-        """What has come of a typed answer: dicts and lists that grow, where the last string may be half. None before
-        anything has come."""
+        """The typed answer so far: dicts and lists that grow, in which the last string may be incomplete. None before
+        anything was received."""
         return None if self._typed is None else self._typed.partial
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the provider is not told, which is known before anything is sent."""
+        """What the provider does not get of the request. It is known before anything is sent."""
         return self._call.exchange.losses
 
     @property
     def held(self) -> HeldEvents:
-        """The events that were not handed out yet, in case that another attempt is made."""
+        """The events that are held back, in case another attempt is made."""
         return self._call.held
 
     def _hand_out(self) -> Event:
@@ -370,20 +370,20 @@ class CallStream(Generic[T]):
             self._typed.see(event)
         return event
 
-    def _raise_misfit(self) -> None:
+    def _raise_output_error(self) -> None:
         """At the end of a typed stream: raise if its answer does not fit."""
         if self._typed is not None and self._typed.error is not None:
             raise self._typed.error
 
     def _take_back_unread(self) -> None:
-        """If the call was cancelled, the events that were not read yet are not read any more."""
+        """If the call was cancelled, drop the events that the caller has not read, and note them on the call."""
         if self._call.cancelled and self._ready and self._call.response is None:
             self._call.take_back(self._ready)
             self._ready.clear()
 
 
 def cancel_calls(calls: Iterable[Call], request_id: str | None = None) -> bool:
-    """Cancel the calls of this request id (None: all) that are still being read; whether there was one."""
+    """Cancel the calls of this request id (None: all) that are still being read. Returns whether there was one."""
     running = [
         call for call in tuple(calls) if (request_id is None or call.request_id == request_id) and not call.finished
     ]

@@ -101,10 +101,10 @@ def parts_at(
     config: Partial | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> ClientParts:
-    """The parts for a place, with ``config`` laid over what is configured there."""
+    """The parts for a place. Settings of ``config`` win over those that are configured there."""
     row = place.adapter.provider
     settings = configured(row, merge_settings(place.adapter.config, config), environment)
-    prepare = partial(_prepared, configuration, place, settings) if configuration.source is not None else None
+    prepare = partial(_prepare, configuration, place, settings) if configuration.source is not None else None
     return ClientParts(row, settings, place.model or None, configuration.catalogue, prepare)
 
 
@@ -120,20 +120,20 @@ def place_of(name: str, configuration: Configuration) -> Place:
     except ValueError as error:
         if name not in TIER_NAMES:
             raise (NotConfigured if ":" in name else InvalidRequestError)(str(error)) from None
-        return _tier(name, configuration)
+        return _place_of_tier(name, configuration)
 
 
-def _tier(name: str, configuration: Configuration) -> Place:
-    preferred = next(_ready(configuration), None)
+def _place_of_tier(name: str, configuration: Configuration) -> Place:
+    preferred = next(_usable_adapters(configuration), None)
     if preferred is None:
         raise NotConfigured(
-            f"{name!r} means a model of the first provider with a key, and no provider has a key: {_keys()}"
+            f"{name!r} means a model of the first provider with a key, and no provider has a key: {_key_advice()}"
         )
     return configuration.locate(f"{preferred}:{name}")
 
 
-def _prepared(configuration: Configuration, place: Place, settings: AdapterConfig, request: Request) -> Request:
-    """The request with the names and defaults of ``models.yaml``."""
+def _prepare(configuration: Configuration, place: Place, settings: AdapterConfig, request: Request) -> Request:
+    """Apply the names and defaults of ``models.yaml`` to a request."""
     if place.adapter.missing is not None and not settings.secret and not settings.extra_headers:
         place.require()
     if request.model is None:
@@ -149,23 +149,24 @@ def _prepared(configuration: Configuration, place: Place, settings: AdapterConfi
 def default_model(configuration: Configuration) -> str:
     """The model that is used without a name: the first usable one of ``models.yaml``, else the default model of the
     first provider that has a key and a default model. Never the scripted model, because it would call real tools."""
-    usable = (name for name in configuration.models if configuration.locate(name).configured)
-    found = next(usable, None) or next(
-        (f"{name}:{configuration.default(name)}" for name in _ready(configuration)), None
+    named = (name for name in configuration.models if configuration.locate(name).configured)
+    found = next(named, None) or next(
+        (f"{name}:{configuration.default(name)}" for name in _usable_adapters(configuration)), None
     )
     if found is not None:
         return found
     keyed = [name for name, adapter in configuration.adapters.items() if adapter.config.api_key]
     if keyed:
         raise NotConfigured(f"{keyed[0]} has a key but no default model; name one, such as '{keyed[0]}:model'")
-    raise NotConfigured(f"no provider has a key: {_keys()}, or name a model; 'embedded:' is scripted and needs no key")
+    advice = f"{_key_advice()}, or name a model; 'embedded:' is scripted and needs no key"
+    raise NotConfigured(f"no provider has a key: {advice}")
 
 
-def _keys() -> str:
+def _key_advice() -> str:
     return f"set one of {', '.join(PROVIDERS[name].auth.keys[0] for name in PREFERRED[:3])}"
 
 
-def _ready(configuration: Configuration) -> Iterator[str]:
+def _usable_adapters(configuration: Configuration) -> Iterator[str]:
     """The adapters that can be used without a model name: those of the file, then those with a key."""
     adapters = configuration.adapters
     for name in configuration.file_adapters:
@@ -180,7 +181,7 @@ def _ready(configuration: Configuration) -> Iterator[str]:
 
 
 def and_words(config: Partial | None, base_url: str | None, api_key: str | None) -> Partial | None:
-    """``config`` with the two settings that are arguments too; these win."""
+    """``config`` with ``base_url`` and ``api_key``, which win over its own."""
     given: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
     if api_key is not None:
         given["api_key"] = hidden(api_key)

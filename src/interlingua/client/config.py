@@ -17,7 +17,7 @@ from ..types.checking import check
 from ..types.words import ErrorClass
 from .secrets import MASK, Secret, hidden, masked, named_secrets, shown_url
 
-__all__ = ["AdapterConfig", "Retry", "without_scheme"]
+__all__ = ["AdapterConfig", "Retry", "scheme_problem"]
 
 SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
@@ -38,8 +38,8 @@ class AdapterConfig(Struct, frozen=True):
 
     ``timeout_seconds`` is the budget of one call over all its attempts; a stream may last longer, but not be silent
     for longer. ``options`` are read by some adapters only: ``betas``, ``organization``, ``project``, ``api_version``,
-    ``region``, ``resource``, ``connect_timeout``, ``referer`` and ``title``, and ``body``, which is laid over the
-    JSON body as it is.
+    ``region``, ``resource``, ``connect_timeout``, ``referer`` and ``title``, and ``body``, which is merged into the
+    JSON body.
 
     ``proxy`` is the URL of an http or https proxy, ``""`` is none; without it the environment decides. ``ca_bundle`` is
     a file or a folder of certificates to trust instead of the system's; ``client_cert`` and ``client_key`` are files
@@ -65,19 +65,19 @@ class AdapterConfig(Struct, frozen=True):
                 force_setattr(self, name, os.fspath(cast("os.PathLike[str]", path)))
         self._hide_secrets()
         check(self)
-        if self.base_url is not None and (problem := without_scheme(self.base_url)):
+        if self.base_url is not None and (problem := scheme_problem(self.base_url)):
             raise NotConfigured(problem)
 
     def _hide_secrets(self) -> None:
-        """Before anything else, so that no error and no traceback shows them: a proxy may contain a password."""
+        """Hide keys before any check, so that no error and no traceback shows them. A proxy may contain a password."""
         for name in ("api_key", "proxy"):
             if (value := getattr(self, name)) is not None:
-                force_setattr(self, name, _secret(name, value))
+                force_setattr(self, name, _as_secret(name, value))
         if hasattr(self.extra_headers, "items"):
             headers = {name: hidden(value) for name, value in self.extra_headers.items()}
             force_setattr(self, "extra_headers", headers)
             for name, value in headers.items():
-                _secret(f"header {name!r}", value)
+                _as_secret(f"header {name!r}", value)
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -101,14 +101,14 @@ class AdapterConfig(Struct, frozen=True):
         return _stripped(self.api_key) or None if self.api_key is not None else None
 
 
-def _secret(name: str, value: object) -> str:
+def _as_secret(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"AdapterConfig: {name} must be a string, not {type(value).__name__}")
     return Secret(_stripped(value)) if name == "api_key" else Secret(value)
 
 
-def without_scheme(base_url: str) -> str | None:
-    """What is wrong with a base URL that does not say how the server is reached: nothing, or a sentence."""
+def scheme_problem(base_url: str) -> str | None:
+    """The error message for a base URL without ``http://`` or ``https://``; None if it has one of them."""
     if SCHEME.match(base_url):
         return None
     shown = base_url.partition("?")[0].rpartition("@")[2]
@@ -120,5 +120,5 @@ def _shown(url: str | None) -> str | None:
 
 
 def _stripped(key: str) -> str:
-    """A key read from a file often ends in a line break."""
+    """The key without the line break that it often ends with if it was read from a file."""
     return (key.reveal() if isinstance(key, Secret) else key).strip()

@@ -1,6 +1,6 @@
-"""Content as people write it: ``image("red.png")``. Paths, bytes and URLs become blocks, known by what they hold.
+"""Blocks made of paths, bytes and URLs: ``image("red.png")``. Their types are recognised by the content.
 
-Files are read here and now, so that what is sent later is what was meant. URLs are not fetched.
+Files are read at once, so that changing a file later does not change what is sent. URLs are not fetched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..types.blocks import (
     UrlSource,
     VideoBlock,
 )
-from .media_types import ACCEPTED, TOLD, media_type_of, type_by_name
+from .media_types import ACCEPTED, MAGIC_TYPES, media_type_of, type_by_name
 
 __all__ = ["MAX_BYTES", "Medium", "audio", "document", "file", "image", "parts_of"]
 
@@ -33,7 +33,7 @@ B = TypeVar("B", ImageBlock, DocumentBlock, AudioBlock, VideoBlock)
 MAX_BYTES = 50 * 1024 * 1024
 """The most that any provider takes in a request; many take less."""
 URLS = ("https://", "http://", "gs://", "s3://")
-NAMES: dict[type, str] = {
+KIND_NAMES: dict[type, str] = {
     ImageBlock: "a picture",
     DocumentBlock: "a document",
     AudioBlock: "sound",
@@ -42,7 +42,7 @@ NAMES: dict[type, str] = {
 
 
 class Content(NamedTuple):
-    """The bytes of a file. ``name`` is what it is called, ``shown`` how errors name it."""
+    """The bytes of a file. ``shown`` is how errors name it, ``declared`` the media type that the caller gave."""
 
     data: bytes
     name: str | None
@@ -58,7 +58,7 @@ def image(
     media_type: str | None = None,
     max_bytes: int | None = MAX_BYTES,
 ) -> ImageBlock:
-    """A picture: a path, a URL or bytes. ``detail`` is how closely the model shall look.
+    """A picture: a path, a URL or bytes. ``detail`` is how closely the model should look.
 
     With ``longest`` the picture is scaled down so that no side has more pixels (extra ``images``).
     """
@@ -67,7 +67,7 @@ def image(
     _check_longest(longest, source)
     content = _accepted(ImageBlock, _content(source, media_type, max_bytes))
     smaller = content._replace(data=_scaled_down(content, longest))
-    _limit(len(smaller.data), f"{content.shown}, scaled down,", max_bytes)
+    _check_size(len(smaller.data), f"{content.shown}, scaled down,", max_bytes)
     return ImageBlock(_inline(smaller), detail)
 
 
@@ -91,12 +91,12 @@ def audio(source: Medium, *, media_type: str | None = None, max_bytes: int | Non
 
 
 def file(source: Medium, *, media_type: str | None = None, max_bytes: int | None = MAX_BYTES) -> MediaBlock:
-    """A file of any kind: the block is chosen by what it holds, that of a URL by its ending."""
+    """A file of any kind. Its block is chosen by the content, for a URL by the ending."""
     if isinstance(source, str) and source.startswith(URLS):
         found = media_type or type_by_name(urlsplit(source).path) or ""
         kind = _kind(found)
         if kind is None:
-            raise ValueError(f"the ending of the URL at {urlsplit(source).netloc} does not tell its type: {HOW}")
+            raise ValueError(f"the ending of the URL at {urlsplit(source).netloc} does not tell its type: {REMEDY}")
         made: Any = UrlSource(source, media_type)
     else:
         content = _content(source, media_type, max_bytes)
@@ -105,16 +105,16 @@ def file(source: Medium, *, media_type: str | None = None, max_bytes: int | None
 
 
 def parts_of(content: Iterable[Any]) -> list[str | Block]:
-    """What people write as content: strings and blocks as they are, paths and bytes of media as their blocks."""
+    """Content with blocks in place of paths and of the bytes of media; strings and blocks stay as they are."""
     return [file(part) if _is_file(part) else part for part in content]
 
 
 def _is_file(part: Any) -> bool:
-    """Bytes that hold no medium are more likely a text that was not decoded."""
-    return isinstance(part, PurePath) or (isinstance(part, bytes) and media_type_of(part, "") in TOLD)
+    """Whether a part is a path or the bytes of a known medium. Other bytes are probably text that was not decoded."""
+    return isinstance(part, PurePath) or (isinstance(part, bytes) and media_type_of(part, "") in MAGIC_TYPES)
 
 
-HOW = "use image(), document() or audio(), or pass media_type="
+REMEDY = "use image(), document() or audio(), or pass media_type="
 
 
 def _source(
@@ -128,8 +128,8 @@ def _source(
 def _accepted(kind: type[B], content: Content) -> Content:
     found = _type(content)
     if not found.startswith(ACCEPTED[kind]):
-        told = f"is {found}" if found else "is of no type that its content or its name tells"
-        raise ValueError(f"{content.shown} {told}, which cannot be sent as {NAMES[kind]}")
+        what = f"is {found}" if found else "is of no type that its content or its name tells"
+        raise ValueError(f"{content.shown} {what}, which cannot be sent as {KIND_NAMES[kind]}")
     return content
 
 
@@ -138,7 +138,7 @@ def _inline(content: Content) -> Base64Source | TextSource:
     if found.startswith("text/") and (text := _text(content.data)) is not None:
         return TextSource(text, found)
     if not found:
-        raise ValueError(f"neither the content nor the name of {content.shown} tells its type: {HOW}")
+        raise ValueError(f"neither the content nor the name of {content.shown} tells its type: {REMEDY}")
     return Base64Source(found, b64encode(content.data).decode())
 
 
@@ -147,9 +147,9 @@ def _kind(media_type: str) -> type[MediaBlock] | None:
 
 
 def _type(content: Content) -> str:
-    """By the first bytes, else by the name, else what the caller says; what can be read as text is text."""
+    """The media type by the first bytes, else as declared, else by the name, else plain text if it can be decoded."""
     named = type_by_name(content.name or "") or ""
-    found = media_type_of(content.data, content.declared or ("" if named in TOLD else named))
+    found = media_type_of(content.data, content.declared or ("" if named in MAGIC_TYPES else named))
     return found or ("text/plain" if _text(content.data) is not None else "")
 
 
@@ -188,7 +188,7 @@ def _content(source: Medium, media_type: str | None, max_bytes: int | None) -> C
     content = _read(source, media_type, max_bytes)
     if not content.data:
         raise ValueError(f"{content.shown} is empty")
-    _limit(len(content.data), content.shown, max_bytes)
+    _check_size(len(content.data), content.shown, max_bytes)
     return content
 
 
@@ -203,13 +203,13 @@ def _read(source: Any, media_type: str | None, max_bytes: int | None) -> Content
     if not isinstance(source, str | PurePath):
         raise TypeError(f"expected a path, a URL or bytes, not {type(source).__name__}")
     path = Path(source)
-    _limit(path.stat().st_size, path.name, max_bytes)
+    _check_size(path.stat().st_size, path.name, max_bytes)
     with path.open("rb") as opened:  # a device has no size, and may have no end
-        held = opened.read(-1 if max_bytes is None else max_bytes + 1)
-    return Content(held, path.name, path.name, media_type)
+        data_read = opened.read(-1 if max_bytes is None else max_bytes + 1)
+    return Content(data_read, path.name, path.name, media_type)
 
 
-def _limit(size: int, shown: str, max_bytes: int | None) -> None:
+def _check_size(size: int, shown: str, max_bytes: int | None) -> None:
     if max_bytes is not None and size > max_bytes:
         raise ValueError(f"{shown} has {size:,} bytes, more than max_bytes={max_bytes:,}")
 

@@ -9,7 +9,7 @@ __all__ = ["Deadline"]
 
 
 class Deadline:
-    """That many seconds from now, or never (None). Clients, the media fetcher and tool loops all use it."""
+    """A deadline in ``seconds`` from now, or never (None). Clients, the media fetcher and tool loops all use it."""
 
     __slots__ = ("at", "clock")
 

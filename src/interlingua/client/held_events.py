@@ -17,7 +17,7 @@ from ..types.events import BlockStart, Event, MessageComplete, MessageStart, Unk
 __all__ = ["HeldEvents"]
 
 BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown, MessageComplete)
-"""Events that are not content: they may be thrown away if the answer begins anew. Nor is the start of a text."""
+"""Events without content, which may be thrown away if the answer begins anew; so may the start of an empty text."""
 
 
 class HeldEvents(Struct):
@@ -29,7 +29,7 @@ class HeldEvents(Struct):
     delivered: bool = False
 
     def pass_on(self, events: Sequence[Event], size: int = 0) -> Sequence[Event]:
-        """The events to hand out now that these have come, in ``size`` bytes.
+        """Add events that came in ``size`` bytes, and return the events to hand out now.
 
         Events are handed out from the first content on, or when there are more of them than ``limits`` allows.
         """

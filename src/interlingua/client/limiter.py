@@ -1,7 +1,7 @@
 """``Limiter``: how many requests and tokens a minute, and how many calls at once, shared by clients and sessions.
 
-It does not wait itself: whoever has a ``Permit`` asks ``delay`` how long to wait, and asks again then or when it is
-woken. So code that awaits and code that blocks can share one limiter, from any thread.
+It does not wait itself: the holder of a ``Permit`` calls ``delay``, waits so long or until it is woken, and calls
+again. So code that awaits and code that blocks can share one limiter, from any thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Limiter:
     """At most ``rate`` requests and ``tokens_per_minute`` in any minute, and ``concurrency`` at the same time.
 
     Every attempt counts. Tokens are reserved by the estimate before the call, and settled by the usage after it. When a
-    provider asks to wait (``Retry-After``), all its calls wait. Who waits first is served first.
+    provider asks to wait (``Retry-After``), all its calls wait. Calls are granted in the order in which they came.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Limiter:
             first.wake()
 
     def end(self, permit: Permit, tokens: int | None = None, output: int | None = None) -> None:
-        """The attempt is over, or nobody waits for it any more. ``tokens`` and ``output`` are its usage."""
+        """End an attempt, or leave the line. ``tokens`` and ``output`` are its usage."""
         with self._lock:
             if permit.is_running:
                 permit.is_running = False
@@ -132,7 +132,7 @@ class Limiter:
         self._wake_first()
 
     def pause(self, key: str, seconds: float) -> None:
-        """No call to this provider is made for so long: it asked to wait."""
+        """Grant no call to this provider for so many seconds, because it asked to wait."""
         with self._lock:
             self._paused[key] = max(self._paused.get(key, 0.0), self._clock() + seconds)
             waiting = list(self._line)

@@ -51,7 +51,7 @@ def _lossy_translation(exchange: Exchange, lost: list[Loss]) -> LossyTranslation
     more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
     error = LossyTranslation(f"{exchange.provider.name} would not get all of the request: {places}{more}")
     error.losses = tuple(lost)
-    exchange.name(error)
+    exchange.describe(error)
     return error
 
 
@@ -89,10 +89,10 @@ def _message_and_block(path: str, request: Request) -> tuple[Message | None, Blo
     """The message and the block that a path points into."""
     parts = path.split("/")
     if parts[0] == "system":
-        return None, _at(request.system, parts[1:])
-    message = _at(request.messages, parts[1:]) if parts[0] == "messages" else None
-    return message, None if message is None else _at(message.content, parts[3:])
+        return None, _item_at(request.system, parts[1:])
+    message = _item_at(request.messages, parts[1:]) if parts[0] == "messages" else None
+    return message, None if message is None else _item_at(message.content, parts[3:])
 
 
-def _at(values: Sequence[V], parts: list[str]) -> V | None:
+def _item_at(values: Sequence[V], parts: list[str]) -> V | None:
     return values[int(parts[0])] if parts and parts[0].isdigit() and int(parts[0]) < len(values) else None

@@ -21,8 +21,8 @@ from ..types.capabilities import AdapterCapabilities
 from ..types.checking import check_arguments
 from ..types.loss import Encoded
 from ..types.request import Request
-from .adapter import WORDS, Adapter, ProviderAdapter, Settings
-from .addressing import Nowhere
+from .adapter import CHECKED_ARGUMENTS, Adapter, ProviderAdapter, Settings
+from .addressing import KeylessAddress
 from .behaviour import Applied, Preset, apply_preset, behaviour_from, preset
 from .bus import BUS, Bus
 from .client_parts import (
@@ -73,9 +73,9 @@ class ProviderManager:
         script: Choice = None,
         **settings: Unpack[Settings],
     ) -> None:
-        check_arguments("a manager", settings, dict.fromkeys(Settings.__annotations__, Any) | WORDS)
+        check_arguments("a manager", settings, dict.fromkeys(Settings.__annotations__, Any) | CHECKED_ARGUMENTS)
         self._environment = os.environ if environment is None else environment
-        self._live = watch_configuration(models, environ=self._environment)
+        self._watched = watch_configuration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings
         self.behaviour, self._script = behaviour, as_script(script)
         self._registered: dict[str, Registration] = {}
@@ -84,7 +84,7 @@ class ProviderManager:
         self._retired: list[Entry] = []
         self._next_check = 0.0
         self.edition = 0
-        """Counts the changes to what ids and names mean."""
+        """Counts the changes to the meaning of ids and names."""
         self._lock = RLock()  # several threads may ask for synchronous clients
 
     # ------------------------------------------------------------------------------------------------ configuration
@@ -93,15 +93,15 @@ class ProviderManager:
     def configuration(self) -> Configuration:
         """The newest usable snapshot of ``models.yaml`` and the environment."""
         self.refresh()
-        return self._live.current
+        return self._watched.current
 
     @property
     def bus(self) -> Bus:
-        """Where its clients, and the sessions that use them, tell what they do."""
+        """The bus for the events of its clients and of the sessions that use them."""
         return self._settings.get("bus", BUS)
 
     def refresh_if_due(self) -> None:
-        """``refresh``, if the last check was not just now: many turns at once need not all ask the file system."""
+        """``refresh``, unless the last check was just now: many turns at once need not all check the file."""
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + CHECK_SECONDS
@@ -110,13 +110,14 @@ class ProviderManager:
     def refresh(self) -> bool:
         """Read ``models.yaml`` again if it changed. Clients whose settings changed are made anew on their next use."""
         with self._lock:
-            before = self._live.current
-            if not self._live.refresh():
+            before = self._watched.current
+            if not self._watched.refresh():
                 return False
             self.edition += 1
-            changed, anew = self._live.current.changed(before), self._live.current.models != before.models
+            now = self._watched.current
+            changed, models_changed = now.changed(before), now.models != before.models
             for name, entry in list(self._entries.items()):
-                if anew or entry.base in changed:
+                if models_changed or entry.base in changed:
                     self._retire(name)
             return True
 
@@ -183,7 +184,7 @@ class ProviderManager:
             return entry.client
 
     def get_client(self, id: str) -> Client:
-        """The same for synchronous code."""
+        """As ``get_adapter``, for synchronous code."""
         with self._lock:
             entry = self._entry(id)
             if isinstance(entry.adapter, Client):
@@ -196,7 +197,7 @@ class ProviderManager:
             return entry.sync_client
 
     def known_adapter(self, id: str) -> ProviderAdapter | Client:
-        """The adapter of that id, whether it blocks or not, for what is known of it."""
+        """The adapter of that id, async or blocking, to look up facts about it and not to call it."""
         adapter = self._entry(id).adapter
         return self.get_adapter(id) if adapter is None else adapter
 
@@ -219,10 +220,10 @@ class ProviderManager:
         return name
 
     def _make_entry(self, id: str, registration: Registration) -> Entry:
-        adapter, configuration = registration.adapter, self._live.current
+        adapter, configuration = registration.adapter, self._watched.current
         if isinstance(adapter, Provider):
             settings = configured(adapter, merge_settings(DEFAULTS, registration.config), self._environment)
-            parts = ClientParts(adapter, settings, self._default(adapter.name), configuration.catalogue)
+            parts = ClientParts(adapter, settings, self._default_model_of(adapter.name), configuration.catalogue)
             return Entry(parts, None, settings, adapter.name)
         if isinstance(adapter, str):
             base = adapter.partition(":")[0]
@@ -237,8 +238,8 @@ class ProviderManager:
         entry.keeps_open = registration.keeps_open
         return entry
 
-    def _default(self, provider: str) -> str | None:
-        return self._live.current.default(provider) if provider in self._live.current.adapters else None
+    def _default_model_of(self, provider: str) -> str | None:
+        return self._watched.current.default(provider) if provider in self._watched.current.adapters else None
 
     def _unknown(self, id: str) -> NotConfigured:
         near = "".join(f"did you mean {word!r}? " for word in get_close_matches(id, self.ids(), n=1))
@@ -281,7 +282,7 @@ class ProviderManager:
     def preset_for(self, id: str, model: str | None, behaviour: str | Preset | None = None) -> Preset | None:
         """The behaviour of requests to this model: ``behaviour``, else that of the model's entry in ``models.yaml``,
         else the manager's own; None if there is none."""
-        entry = self._entry_of(id, model) if behaviour is None else None
+        entry = self._models_yaml_entry(id, model) if behaviour is None else None
         if entry is not None and entry.behaviour is not None:
             return _preset_of_entry(entry.behaviour)
         behaviour = behaviour or self.behaviour
@@ -289,11 +290,11 @@ class ProviderManager:
 
     def may_delegate(self, id: str, model: str | None) -> bool:
         """Whether sessions that are tools are offered to this model (``can_delegate`` in ``models.yaml``)."""
-        entry = self._entry_of(id, model)
+        entry = self._models_yaml_entry(id, model)
         return entry is None or entry.can_delegate
 
-    def _entry_of(self, id: str, model: str | None) -> ModelEntry | None:
-        current, registered = self._live.current, self._registered.get(id)
+    def _models_yaml_entry(self, id: str, model: str | None) -> ModelEntry | None:
+        current, registered = self._watched.current, self._registered.get(id)
         base = registered.adapter if registered is not None and isinstance(registered.adapter, str) else id
         if model is None or not current.models or base not in current.adapters:
             return None
@@ -326,13 +327,13 @@ class ProviderManager:
             )
             _log_changes(applied)
             sent = applied.request
-        address = Nowhere(adapter.provider, adapter.config)
+        address = KeylessAddress(adapter.provider, adapter.config)
         exchange = adapter.exchange(sent, stream=bool(request.stream), address=address)
         judge_losses(exchange, adapter.on_loss)
         return Encoded(exchange.wire, exchange.url, exchange.headers, exchange.losses)
 
     def _id_and_model(self, name: str) -> tuple[str, str | None]:
-        """The id that a name means, and the model if the name says one."""
+        """The id that a name means, and the model if the name contains one."""
         meant = our_spelling(self._resolve_alias(name), self.ids())
         return self.locate(meant) if ":" in meant else (name, None)
 

@@ -1,7 +1,7 @@
 """Media by URL, for a target that takes data only: fetched if the caller opts in, else dropped with a Loss.
 
-Which URLs a target does not take is found out by encoding: a block that the dialect drops with a URL, and does not drop
-with data in its place, is fetched. ``fetch_media`` is async, ``fetch_media_sync`` blocks; both use a ``MediaPlan``.
+Trial encodings find the URLs that a target does not take: a block is fetched if the dialect drops it with a URL, and
+keeps it with data in its place. ``fetch_media`` is async, ``fetch_media_sync`` blocks; both use a ``MediaPlan``.
 Nothing else in the package fetches URLs.
 """
 
@@ -44,7 +44,7 @@ __all__ = [
     "fetch_media_sync",
     "media_places",
     "media_type_of",
-    "unwritten",
+    "dropped_paths",
     "with_sources",
 ]
 
@@ -61,7 +61,7 @@ SAMPLES: dict[type, str] = {
 }
 """For each kind a type that every dialect takes if it takes the kind at all; for trial encodings."""
 
-ABLE: dict[type, str] = {
+CAPABILITIES: dict[type, str] = {
     ImageBlock: "images",
     DocumentBlock: "documents",
     AudioBlock: "audio",
@@ -96,14 +96,14 @@ async def fetch_media(
     if not plan.urls:
         return request, plan.losses
     get = fetch or import_module(".transport.fetching", __package__).fetch
-    turns = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(AT_ONCE)
 
     async def one(url: str) -> None:
-        async with turns:
+        async with slots:
             try:
-                plan.note(url, await get(url, plan.allowance))
+                plan.record(url, await get(url, plan.allowance))
             except Refusal as refusal:
-                plan.note(url, refusal)
+                plan.record(url, refusal)
 
     await asyncio.gather(*(one(url) for url in plan.urls))
     return plan.fetched_request(), plan.losses
@@ -124,9 +124,9 @@ def fetch_media_sync(
     for url in plan.urls:
         assert get is not None
         try:
-            plan.note(url, get(url, plan.allowance))
+            plan.record(url, get(url, plan.allowance))
         except Refusal as refusal:
-            plan.note(url, refusal)
+            plan.record(url, refusal)
     return plan.fetched_request(), plan.losses
 
 
@@ -135,27 +135,27 @@ class MediaPlan:
 
     def __init__(self, request: Request, dialect: Dialect, target: Target | None, allowance: Allowance) -> None:
         self.request, self.allowance, limits = request, allowance, allowance.limits
-        self.wanted = wanted(request, dialect, target)
+        self.places = places_to_fetch(request, dialect, target)
         self._outcomes: dict[str, Fetched | Refusal] = {}
-        known = list(dict.fromkeys(place.url for place in self.wanted))
+        known = list(dict.fromkeys(place.url for place in self.places))
         self.urls = known[: limits.items]
         for url in known[limits.items :]:
-            self.note(url, Refusal(f"no more than {limits.items} are fetched"))
+            self.record(url, Refusal(f"no more than {limits.items} are fetched"))
 
-    def note(self, url: str, outcome: Fetched | Refusal) -> None:
+    def record(self, url: str, outcome: Fetched | Refusal) -> None:
         """Note what was fetched from a URL, or why it was not fetched."""
         self._outcomes[url] = outcome
 
     def fetched_request(self) -> Request:
         """The request with the data that was fetched."""
-        found = {place.path: self._source(place) for place in self.wanted}
+        found = {place.path: self._source(place) for place in self.places}
         data = {path: source for path, source in found.items() if isinstance(source, Base64Source)}
         return with_sources(self.request, data) if data else self.request
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """A Loss for each URL that was not fetched. The dialect adds its own Loss for the block."""
-        found = ((place, self._source(place)) for place in self.wanted)
+        found = ((place, self._source(place)) for place in self.places)
         return tuple(
             Loss(place.path, "dropped", f"the URL at {host_of(place.url)} was not fetched: {why}")
             for place, why in found
@@ -177,27 +177,27 @@ class MediaPlan:
 # ------------------------------------------------------------------------------------------ which URLs are fetched
 
 
-def wanted(request: Request, dialect: Dialect, target: Target | None = None) -> list[Place]:
+def places_to_fetch(request: Request, dialect: Dialect, target: Target | None = None) -> list[Place]:
     """The blocks whose URLs this target drops, though it takes data, and whose kind the model can read."""
     able = target.capabilities if target else None
     places = [
         place
         for place in media_places(request)
-        if place.url and (able is None or getattr(able, ABLE[type(place.block)]))
+        if place.url and (able is None or getattr(able, CAPABILITIES[type(place.block)]))
     ]
     if not places:
         return []
-    lost = unwritten(request, dialect, target)
+    lost = dropped_paths(request, dialect, target)
     places = [place for place in places if place.path in lost]
     if not places:
         return []
     samples = {place.path: Base64Source(SAMPLES[type(place.block)], "AAAA") for place in places}
-    still = unwritten(with_sources(request, samples), dialect, target)
-    return [place for place in places if place.path not in still]
+    dropped_anyway = dropped_paths(with_sources(request, samples), dialect, target)
+    return [place for place in places if place.path not in dropped_anyway]
 
 
-def unwritten(request: Request, dialect: Dialect, target: Target | None) -> set[str]:
-    """The paths that a dialect drops."""
+def dropped_paths(request: Request, dialect: Dialect, target: Target | None) -> set[str]:
+    """The paths of the request that a dialect drops."""
     return {loss.path for loss in dialect.encode_request(request, target).losses if loss.kind == "dropped"}
 
 
@@ -209,16 +209,16 @@ def media_places(request: Request) -> Iterator[Place]:
         found.append(Place(path, block, block.source.url if isinstance(block.source, UrlSource) else ""))
         return block
 
-    _mapped(request, note)
+    _map_media(request, note)
     yield from found
 
 
 def with_sources(request: Request, sources: Mapping[str, Source]) -> Request:
     """The request with other sources at these paths."""
-    return _mapped(request, lambda path, block: replace(block, source=sources[path]) if path in sources else block)
+    return _map_media(request, lambda path, block: replace(block, source=sources[path]) if path in sources else block)
 
 
-def _mapped(request: Request, change: Callable[[str, MediaBlock], MediaBlock]) -> Request:
+def _map_media(request: Request, change: Callable[[str, MediaBlock], MediaBlock]) -> Request:
     def blocks(content: tuple[Block, ...], path: str) -> tuple[Block, ...]:
         return tuple(one(block, f"{path}/{index}") for index, block in enumerate(content))
 

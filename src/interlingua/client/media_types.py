@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..types.blocks import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
 
-__all__ = ["ACCEPTED", "TOLD", "media_type_of", "type_by_name"]
+__all__ = ["ACCEPTED", "MAGIC_TYPES", "media_type_of", "type_by_name"]
 
 ACCEPTED: dict[type, tuple[str, ...]] = {
     # The types (or their beginnings) that may be sent as this kind. Not SVG: it can contain scripts.
@@ -41,8 +41,8 @@ MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"OggS", "audio/ogg"),
     (0, b"\x1aE\xdf\xa3", "video/webm"),
 )
-TOLD = frozenset(kind for _, _, kind in MAGIC)
-"""Types that the first bytes tell: a name alone does not make them."""
+MAGIC_TYPES = frozenset(kind for _, _, kind in MAGIC)
+"""Types that the first bytes show, so the name alone is not believed."""
 HTML = (b"<!doctype html", b"<html")
 UNSPECIFIC_TYPES = ("", "application/octet-stream", "binary/octet-stream", "application/binary")
 BY_ENDING = {

@@ -23,11 +23,11 @@ LIMITS = (
 DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?", re.ASCII)
 UNITS = (3600.0, 60.0, 1.0, 0.001)
 LONGEST = 40
-"""Characters of a value that are looked at."""
+"""The most characters of a value that are read."""
 
 
 def pause_of(headers: Mapping[str, str]) -> float | None:
-    """Seconds until the last limit that is used up has something again; None if none is. Header names in lower case."""
+    """Seconds until all limits that are used up are reset; None if none is used up. Header names are in lower case."""
     found = [
         seconds
         for left, reset in LIMITS

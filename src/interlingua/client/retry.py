@@ -96,8 +96,8 @@ class Budget:
         """Seconds until the deadline; None without one."""
         return self.deadline.left()
 
-    def waited(self, seconds: float) -> None:
-        """Time in the line of a limiter does not count, unless another deadline applies."""
+    def add_waiting_time(self, seconds: float) -> None:
+        """Extend the deadline by the time in the line of a limiter, unless another deadline applies."""
         if not self.capped:
             self.deadline.at += seconds
 

@@ -15,10 +15,10 @@ __all__ = ["scaled_down"]
 FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 DAMAGED = (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, struct.error, zlib.error)
 """What Pillow raises at the bytes of a damaged picture."""
-STEPLESS = {"1": "L", "P": "RGB"}
-"""Modes in which there is no colour between two others, so that pixels could only be left out."""
+BLENDABLE = {"1": "L", "P": "RGB"}
+"""Modes without colours between two others, and the modes to convert them to, so that pixels can be blended."""
 QUALITY = 90
-"""Of a JPEG or WebP that is written anew; Pillow's 75 blurs small print."""
+"""The quality of a JPEG or WebP that is written anew; Pillow's default of 75 blurs small print."""
 
 
 def scaled_down(data: bytes, media_type: str, longest: int, shown: str) -> bytes:
@@ -28,7 +28,7 @@ def scaled_down(data: bytes, media_type: str, longest: int, shown: str) -> bytes
         raise ValueError(f"{shown} is {media_type}, and longest= is for PNG, JPEG, GIF and WebP")
     with _reading(shown, media_type):
         picture: Image.Image = Image.open(BytesIO(data), formats=(kind,))
-        animated = kind != "JPEG" and getattr(picture, "is_animated", False)  # a JPEG may carry a preview
+        animated = kind != "JPEG" and getattr(picture, "is_animated", False)  # the second image of a JPEG is a preview
     if (most := Image.MAX_IMAGE_PIXELS) is not None and picture.width * picture.height > most:
         raise ValueError(_too_large(shown))
     if max(picture.size) <= longest:
@@ -36,7 +36,7 @@ def scaled_down(data: bytes, media_type: str, longest: int, shown: str) -> bytes
     if animated:
         raise ValueError(f"{shown} is animated, and longest= is for pictures that stand still")
     with _reading(shown, media_type):
-        picture.draft(None, (2 * longest, 2 * longest))  # a JPEG can be unpacked at a part of its size
+        picture.draft(None, (2 * longest, 2 * longest))  # a JPEG can be decoded at a fraction of its size
         picture.load()
     picture = _reduced(picture, longest)
     written = BytesIO()
@@ -45,10 +45,12 @@ def scaled_down(data: bytes, media_type: str, longest: int, shown: str) -> bytes
 
 
 def _reduced(picture: Image.Image, longest: int) -> Image.Image:
-    if picture.has_transparency_data and picture.mode != "I;16":  # whose light would be cut off; its key is kept
+    if (
+        picture.has_transparency_data and picture.mode != "I;16"
+    ):  # I;16 would lose its bright values; its transparent colour is kept
         picture = picture.convert("RGBA")
-    elif picture.mode in STEPLESS:
-        picture = picture.convert(STEPLESS[picture.mode])
+    elif picture.mode in BLENDABLE:
+        picture = picture.convert(BLENDABLE[picture.mode])
     picture.thumbnail((longest, longest), Image.Resampling.LANCZOS, reducing_gap=None)
     return ImageOps.exif_transpose(picture)
 

@@ -94,5 +94,5 @@ class Secret(str):
 
 
 def hidden(key: Any) -> Any:
-    """A key as a ``Secret``; what is no string stays, and is refused where it is used."""
+    """A key as a ``Secret``. A value that is not a string is returned as it is, and refused where it is used."""
     return Secret(key) if isinstance(key, str) else key

@@ -54,12 +54,12 @@ class AwsSigner:
     def __call__(self, request: HttpRequest) -> HttpRequest:
         auth, requests = (_botocore(name, self._provider) for name in ("auth", "awsrequest"))
         headers = {name: value for name, value in request.headers.items() if name not in NOT_SIGNED}
-        order = requests.AWSRequest(request.method, request.url, headers=headers, data=request.body)
-        auth.SigV4Auth(self._frozen(), SERVICE, self._region).add_auth(order)
-        signed = {name.lower(): value for name, value in order.headers.items()}
+        aws_request = requests.AWSRequest(request.method, request.url, headers=headers, data=request.body)
+        auth.SigV4Auth(self._current_credentials(), SERVICE, self._region).add_auth(aws_request)
+        signed = {name.lower(): value for name, value in aws_request.headers.items()}
         return replace(request, headers={**request.headers, **signed})
 
-    def _frozen(self) -> Any:
+    def _current_credentials(self) -> Any:
         """The current credentials. Those of a role are renewed if they have expired."""
         errors = _botocore("exceptions", self._provider)
         if not self._region:
@@ -102,7 +102,7 @@ class GoogleSigner:
         return replace(request, headers={**request.headers, **{name.lower(): value for name, value in headers.items()}})
 
     def _error(self, error: Any, unreachable: type[Exception]) -> AdapterError:
-        """Our error for Google's. Its message is not repeated: it may quote the token server's answer."""
+        """Our error for one of google-auth, without its message, which may quote the token server's answer."""
         name, kind = self._provider.name, type(error).__name__
         if isinstance(error, unreachable) or error.retryable:
             return NetworkError(f"the access token for {name} could not be fetched ({kind})", provider=name)

@@ -1,4 +1,4 @@
-"""The client that blocks: as ``async_client.py``, without an event loop. Another thread may cancel a call."""
+"""The blocking client: as ``async_client.py``, without an event loop. Another thread may cancel a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..types.output import OutputType, T
 from ..types.request import Request
 from ..types.response import Response
 from .adapter import Adapter, Settings
-from .asking import RETRIES, Asking, TypedEvents, asked
+from .asking import RETRIES, Asking, TypedEvents, with_output_schema
 from .calls import Call, CallStream, cancel_calls
 from .client_parts import Partial
 from .http import HttpRequest
@@ -54,7 +54,7 @@ class _SyncCall(Call):
                 woken.wait(None if delay == inf else delay)
                 woken.clear()
         self.abort.closes(None)
-        self.budget.waited(self.budget.clock() - began)
+        self.budget.add_waiting_time(self.budget.clock() - began)
 
     def cancel(self) -> None:
         super().cancel()
@@ -98,7 +98,7 @@ class Stream(CallStream[T]):
                 raise
             if events is None:
                 self.close()
-                self._raise_misfit()
+                self._raise_output_error()
             else:
                 self._ready.extend(events)
         return self._hand_out()
@@ -110,7 +110,7 @@ class Stream(CallStream[T]):
         self.close()
 
     def close(self) -> None:
-        """Stop here; what had come of the answer is in ``response``."""
+        """Close the stream. ``response`` has what was received of the answer."""
         self._ready.clear()
         self._over = True
         self._client.end(self._call)
@@ -167,7 +167,7 @@ class Client(Adapter):
         """The answer as it comes; as ``AsyncClient.stream``."""
         typed = None if output is None else TypedEvents[T](output)
         if typed is not None:
-            request = asked(request, typed.output)
+            request = with_output_schema(request, typed.output)
         return Stream(self._open(request, budget, stream=True), self, typed)
 
     def map(
@@ -193,7 +193,7 @@ class Client(Adapter):
         return call
 
     def step(self, call: _SyncCall) -> Sequence[Event] | None:
-        """Go on with a call until something happens. Returns the events, or None at the end."""
+        """Do the next step of a call: send an attempt, read a chunk or end it. Returns the events; None at the end."""
         error = None
         if call.response is not None:
             call.drain()
@@ -223,7 +223,7 @@ class Client(Adapter):
             http = call.exchange.http(http.timeouts)
         reply = self._network().send(call.signer(http) if call.signer else http, call.abort)
         call.reply, call.chunks = reply, reply.chunks()
-        call.replied(reply.status, reply.headers)
+        call.read_head(reply.status, reply.headers)
 
     def _upload(self, steps: Uploading, call: _SyncCall) -> Exchange:
         received: Received | None = None

@@ -1,4 +1,4 @@
-"""What was uploaded to whom, and until when it is there. Sessions store it; nothing is sent here."""
+"""Which files were uploaded to which provider, and when they expire. Sessions store it; nothing is sent here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 __all__ = ["LONGEST_RECEIPT", "Uploaded", "Uploads"]
 
 LONGEST_RECEIPT = 2**20
-"""Bytes of the answer to an upload that are read."""
+"""The most bytes of the answer to an upload that are read."""
 SPARE_SECONDS = 300.0
 """A file that expires so soon is uploaded again: the answer may take a while."""
 

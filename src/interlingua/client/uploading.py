@@ -1,6 +1,6 @@
 """Media that are too big for a request: uploaded to the provider's Files API first, if the caller allows it.
 
-A generator decides and yields HTTP requests, or seconds to wait; the clients send them. What differs between providers
+A generator decides and yields HTTP requests, or seconds to wait; the clients send them. Differences between providers
 are rows: where files go, in which form, and how much a request may hold. The request of the caller is not changed: the
 copy that is sent names the file.
 """
@@ -24,7 +24,7 @@ from ..types.blocks import AudioBlock, Base64Source, DocumentBlock, FileSource, 
 from ..types.request import Request
 from .exchange import Exchange
 from .http import HttpRequest, Timeouts
-from .media import MediaBlock, media_places, unwritten, with_sources
+from .media import MediaBlock, dropped_paths, media_places, with_sources
 from .uploaded import Uploaded, Uploads
 
 __all__ = ["after_failure", "Received", "Uploading", "upload_steps"]
@@ -49,7 +49,7 @@ Uploading: TypeAlias = Generator[HttpRequest | float, Received | None, Exchange]
 
 
 class Stored(NamedTuple):
-    """What an answer says of a file. ``pending``: the path to ask again until it can be used."""
+    """A file as the provider's answer describes it. ``pending``: the path to poll until the file can be used."""
 
     file_id: str
     expires_at: float | None = None
@@ -77,7 +77,7 @@ def _part(boundary: str, head: str, data: bytes) -> bytes:
 
 
 def _boundary(file: File) -> str:
-    """A line that is not in the content: it is made of the content's own digest."""
+    """A boundary that does not occur in the content, because it contains the content's digest."""
     return f"interlingua-{file.digest[:40]}"
 
 
@@ -98,25 +98,25 @@ def _openai_form(file: File) -> tuple[str, bytes]:
 
 def _google_form(file: File) -> tuple[str, bytes]:
     boundary = _boundary(file)
-    told = msgspec.json.encode({"file": {"displayName": file.name, "mimeType": file.media_type}})
+    metadata = msgspec.json.encode({"file": {"displayName": file.name, "mimeType": file.media_type}})
     parts = (
-        _part(boundary, "Content-Type: application/json; charset=utf-8", told),
+        _part(boundary, "Content-Type: application/json; charset=utf-8", metadata),
         _part(boundary, f"Content-Type: {file.media_type}", file.data),
         f"--{boundary}--\r\n".encode(),
     )
     return f"multipart/related; boundary={boundary}", b"".join(parts)
 
 
-def _read_openai(told: dict[str, Json]) -> Stored:
-    return Stored(told["id"], told.get("expires_at"))
+def _read_openai(answer: dict[str, Json]) -> Stored:
+    return Stored(answer["id"], answer.get("expires_at"))
 
 
-def _read_anthropic(told: dict[str, Json]) -> Stored:
-    return Stored(told["id"])
+def _read_anthropic(answer: dict[str, Json]) -> Stored:
+    return Stored(answer["id"])
 
 
-def _read_google(told: dict[str, Json]) -> Stored:
-    file = told.get("file", told)
+def _read_google(answer: dict[str, Json]) -> Stored:
+    file = answer.get("file", answer)
     ends = file.get("expirationTime")
     if file.get("state") == "FAILED":
         raise InvalidRequestError(f"it cannot be read: {file.get('error') or 'no reason was given'}")
@@ -175,19 +175,19 @@ def too_big(request: Request, provider: str) -> dict[str, MediaBlock]:
 
 
 def after_failure(error: AdapterError, exchange: Exchange, uploads: Uploads | None) -> None:
-    """Say which option helps, where a provider refused a request that has too big media in it. With the permission to
-    upload, files that the error names are forgotten: the next call uploads them again."""
+    """Add to the error of a refused request which option helps if its media are too big. If uploading is allowed,
+    forget the files that the error names instead, so that the next call uploads them again."""
     provider = exchange.provider.name
     if uploads is not None:
         uploads.forget_named(error.message)
     elif found := too_big(exchange.request, provider):
         block = next(iter(found.values()))
-        error.message += f"; a {_shown(block)} is more than {provider} takes inside of a request: give upload=True"
+        error.message += f"; a {_described(block)} is more than {provider} takes inside of a request: give upload=True"
         error.message += " to a client or a session, and such media are sent to its Files API first"
         error.args = (error.message,)
 
 
-def _shown(block: MediaBlock) -> str:
+def _described(block: MediaBlock) -> str:
     size = len(cast("Base64Source", block.source).data) * 3 // 4
     return f"{KINDS[type(block)]} of {size / MB:.1f} MB"
 
@@ -196,15 +196,15 @@ def _shown(block: MediaBlock) -> str:
 
 
 def upload_steps(exchange: Exchange, uploads: Uploads, timeouts: Timeouts, account: str | None) -> Uploading | None:
-    """How the media of a request that are too big get to the provider; returns the request that names the files.
+    """The steps that upload the too big media of a request. They return the exchange that names the files instead.
 
-    None if nothing is too big, or if this dialect cannot name files of that kind: then it is sent as it is.
+    None if nothing is too big, or if this dialect cannot name files of that kind: then the request is sent as it is.
     """
     found = too_big(exchange.request, exchange.provider.name)
     if not found:
         return None
     named = {path: _source("file_trial", block, exchange) for path, block in found.items()}
-    lost = unwritten(with_sources(exchange.request, named), exchange.dialect, exchange.target)
+    lost = dropped_paths(with_sources(exchange.request, named), exchange.dialect, exchange.target)
     found = {path: block for path, block in found.items() if path not in lost}
     return _upload_all(found, exchange, uploads, timeouts, account) if found else None
 
@@ -230,13 +230,13 @@ def _upload_all(
             uploads.note(uploaded)
         sources[path] = _source(uploaded.file_id, block, exchange)
     request = replace(with_sources(request, sources), betas=tuple(dict.fromkeys((*request.betas, *api.betas))))
-    return exchange.instead(request)
+    return exchange.with_request(request)
 
 
 def _upload(
     api: FilesApi, file: File, block: MediaBlock, exchange: Exchange, timeouts: Timeouts
 ) -> Generator[HttpRequest | float, Received | None, Stored]:
-    """One file. A failure says what was uploaded, and is retried as any other failure of the call."""
+    """Upload one file. A failure says which one, and is retried as any other failure of the call."""
     content_type, body = api.form(file)
     betas = {"anthropic-beta": ",".join(api.betas)} if api.betas else {}
     headers = {**exchange.address.headers({}), "content-type": content_type, **api.headers, **betas}
@@ -248,7 +248,7 @@ def _upload(
             http = HttpRequest("GET", exchange.address.url(stored.pending), exchange.address.headers({}), b"", timeouts)
             stored = _read(api, (yield http), exchange)
     except AdapterError as error:
-        error.message = f"the upload of a {_shown(block)} to {exchange.provider.name} failed: {error.message}"
+        error.message = f"the upload of a {_described(block)} to {exchange.provider.name} failed: {error.message}"
         error.args = (error.message,)
         raise
     return stored

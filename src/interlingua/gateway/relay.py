@@ -241,7 +241,7 @@ class Call(SameDialectCall):
                 return self.answer.drained
 
             async with aclosing(stream):
-                while events := await stream.several(say):
+                while events := await stream.next_events(say):
                     said = relayed.feed_all(events)
                     if relayed.response is not None:
                         await self._carrier.kept(relayed.response)

@@ -41,7 +41,7 @@ def apply_preset(
     active_skills: Iterable[str] = (),
     active_connectors: Iterable[str] = (),
 ) -> Applied:
-    """The request as the preset's behaviour for this provider and the request's model wants it."""
+    """The request with the preset's behaviour for this provider and the request's model applied."""
     return apply(
         request,
         preset.behaviour_for(provider, request.model),
@@ -105,7 +105,7 @@ def _leaves_strict_open(tool: Tool) -> bool:
 
 
 def _choice(request: Request, behaviour: Behaviour, first: bool) -> ToolChoice | None:
-    """The caller's tool choice, completed. Without tools of the caller, nothing is chosen or forced."""
+    """The caller's tool choice; what it leaves unset comes from the behaviour, if the caller has tools of its own."""
     choice = request.tool_choice
     if not any(isinstance(tool, ToolDefinition) for tool in request.tools):
         return choice

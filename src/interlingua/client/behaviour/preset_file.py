@@ -81,13 +81,13 @@ def _as_path(source: str | Path) -> Path | None:
     return Path(source) if "\n" not in source and source.endswith((".yaml", ".yml")) else None
 
 
-def _parse(text: str, source: str, usual_name: str) -> Preset:
+def _parse(text: str, source: str, default_name: str) -> Preset:
     read, lines = read_yaml(text, source)
     value: Any = {} if read is None else read
     problems = list(_problems(value, lines))
     if problems:
         raise ConfigError(source, problems)
-    return _preset(value, usual_name)
+    return _preset(value, default_name)
 
 
 # ------------------------------------------------------------------------------------------------------------- checks
@@ -155,14 +155,14 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 # --------------------------------------------------------------------------------------------------------- the preset
 
 
-def _preset(value: dict[str, Any], usual_name: str) -> Preset:
+def _preset(value: dict[str, Any], default_name: str) -> Preset:
     file = msgspec.convert({**value, "families": {}, "default": None}, PresetFile)
     base = PRESETS[file.extends] if file.extends else Preset(name="")
     rows = dict(base.rows)
     for word, row in _rows(value).items():
         rows[family_word(word)] = _merged(rows.get(family_word(word), Behaviour()), row)
     return Preset(
-        name=file.name or usual_name,
+        name=file.name or default_name,
         rows=rows,
         default=_merged(base.default, value.get("default") or {}),
         core_tools=base.core_tools if file.core_tools is None else file.core_tools,

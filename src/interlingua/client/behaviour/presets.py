@@ -9,7 +9,7 @@ from .values import Behaviour, Preset
 __all__ = ["PRESETS", "preset"]
 
 USUAL = (ErrorClass.rate_limit, ErrorClass.server_error, ErrorClass.network, ErrorClass.timeout)
-MISMATCH = ErrorClass.tool_error  # calls and results do not match, says the provider; a second attempt often works
+MISMATCH = ErrorClass.tool_error  # the provider says that calls and results do not match; a second attempt often works
 
 TOOL_MANNERS = """\
 # Working with tools

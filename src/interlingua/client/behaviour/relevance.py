@@ -39,20 +39,20 @@ class Text(NamedTuple):
 def scores(question: str, tools: Sequence[ToolDefinition]) -> list[float]:
     """The score of each tool for the question; 0.0 if they have no word in common."""
     meanings = _meanings(question)
-    texts = [_text(tool.name, tool.description or "", _encode(tool.input_schema)) for tool in tools]
+    texts = [_definition_words(tool.name, tool.description or "", _encode(tool.input_schema)) for tool in tools]
     shared = [text.counts.keys() & meanings.keys() for text in texts]
     holders = Counter(word for words in shared for word in words)
     rarity = {word: log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in holders.items()}
-    usual = sum(text.length for text in texts) / (len(texts) or 1)
+    mean_length = sum(text.length for text in texts) / (len(texts) or 1)
 
     def score(text: Text, words: set[str]) -> float:
-        damping = K1 * (1 - B + B * text.length / usual)
+        damping = K1 * (1 - B + B * text.length / mean_length)
         best: dict[str, float] = {}
         for word in words:
             count = text.counts[word]
             value = rarity[word] * count * (K1 + 1) / (count + damping)
-            for asked, weight in meanings[word]:
-                best[asked] = max(best.get(asked, 0.0), value * weight)
+            for query_word, weight in meanings[word]:
+                best[query_word] = max(best.get(query_word, 0.0), value * weight)
         return fsum(best.values())  # exact, so the order of the set does not matter
 
     return [score(text, words) if words else 0.0 for text, words in zip(texts, shared, strict=True)]
@@ -65,10 +65,10 @@ def _meanings(question: str) -> Meanings:
     Cached, because every step of a tool loop asks the same question.
     """
     made: dict[str, list[tuple[str, float]]] = {}
-    for asked in dict.fromkeys(content_words(question)):
-        made.setdefault(asked, []).append((asked, 1.0))
-        for other in SYNONYMS.get(asked, ()):
-            made.setdefault(other, []).append((asked, SYNONYM))
+    for query_word in dict.fromkeys(content_words(question)):
+        made.setdefault(query_word, []).append((query_word, 1.0))
+        for other in SYNONYMS.get(query_word, ()):
+            made.setdefault(other, []).append((query_word, SYNONYM))
     return {word: tuple(stands_for) for word, stands_for in made.items()}
 
 
@@ -76,7 +76,7 @@ def _meanings(question: str) -> Meanings:
 
 
 @lru_cache(maxsize=1024)
-def _text(name: str, description: str, schema: bytes) -> Text:
+def _definition_words(name: str, description: str, schema: bytes) -> Text:
     """The words of a definition. Cached by its text, so that a schema that is edited in place is read again."""
     words = content_words(name) * NAME + content_words(description)
     for text in _schema_texts(msgspec.json.decode(schema)):

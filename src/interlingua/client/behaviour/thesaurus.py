@@ -69,7 +69,7 @@ _GROUPS = """
 """.strip().splitlines()
 
 
-def _kin() -> dict[str, frozenset[str]]:
+def _synonyms() -> dict[str, frozenset[str]]:
     made: dict[str, set[str]] = {}
     for line in _GROUPS:
         group = {stem(word) for word in line.split()}
@@ -78,5 +78,5 @@ def _kin() -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in made.items()}
 
 
-SYNONYMS = _kin()
-"""A stem, and the stems that may stand for it."""
+SYNONYMS = _synonyms()
+"""For each stem, the stems of its synonyms."""

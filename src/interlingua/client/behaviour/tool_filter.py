@@ -42,16 +42,16 @@ def choose(
     active_skills: Iterable[str] = (),
     active_connectors: Iterable[str] = (),
 ) -> Chosen:
-    """At most ``limit`` tools of the request; more only if they must not be left out."""
+    """Choose at most ``limit`` tools of the request; more only if more must not be left out."""
     tools = request.tools
     if len(tools) <= limit:
         return Chosen(tools)
     named = {index: tool for index, tool in enumerate(tools) if isinstance(tool, ToolDefinition)}
     core, skills, connectors = {*core_tools, *_named_by_choice(request)}, tuple(active_skills), tuple(active_connectors)
     always = {i for i in range(len(tools)) if i not in named or _is_core(named[i].name, core, skills)}
-    now = _last_question(request.messages)
-    sent = always | set(_relevant(request, named, always, limit - len(always), connectors, now))
-    running = set(_called(request.messages[now:]))
+    asked_at = _last_question(request.messages)
+    sent = always | set(_relevant(request, named, always, limit - len(always), connectors, asked_at))
+    running = set(_called(request.messages[asked_at:]))
     sent |= {i for i, tool in named.items() if tool.name in running}
     left_out = tuple(tool.name for i, tool in named.items() if i not in sent)
     return Chosen(_with_marks(tools, sent), left_out, _warning(len(sent), limit))
@@ -63,20 +63,20 @@ def _relevant(
     always: set[int],
     places: int,
     connectors: Sequence[str],
-    now: int,
+    asked_at: int,
 ) -> Iterator[int]:
     """The tools that get one of the free places."""
     if places <= 0:
         return
-    question = request.messages[now].text if now < len(request.messages) else ""
-    marks = dict(zip(named, scores(question, list(named.values())), strict=True))
-    earlier = {name: age for age, name in enumerate(_called(reversed(request.messages[:now])))}
+    question = request.messages[asked_at].text if asked_at < len(request.messages) else ""
+    relevance = dict(zip(named, scores(question, list(named.values())), strict=True))
+    earlier = {name: age for age, name in enumerate(_called(reversed(request.messages[:asked_at])))}
     free = [i for i in named if i not in always]
     used = sorted((i for i in free if named[i].name in earlier), key=lambda i: (earlier[named[i].name], i))
     used = used[: places // 2]
     taken = set(used)
     others = [i for i in free if i not in taken]
-    others.sort(key=lambda i: (not _prefixed(named[i].name, connectors), -marks[i], i))
+    others.sort(key=lambda i: (not _has_prefix(named[i].name, connectors), -relevance[i], i))
     yield from used
     yield from others[: places - len(used)]
 
@@ -85,7 +85,7 @@ def _relevant(
 
 
 def _is_core(name: str, core: set[str], skills: Sequence[str]) -> bool:
-    return name in core or _prefixed(name, skills)
+    return name in core or _has_prefix(name, skills)
 
 
 def _named_by_choice(request: Request) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _named_by_choice(request: Request) -> tuple[str, ...]:
     return choice.allowed if choice.name is None else (*choice.allowed, choice.name)
 
 
-def _prefixed(name: str, prefixes: Sequence[str]) -> bool:
+def _has_prefix(name: str, prefixes: Sequence[str]) -> bool:
     return any(name.startswith(prefix) and _ends_word(name, len(prefix)) for prefix in prefixes if prefix)
 
 
@@ -116,7 +116,7 @@ def _last_question(messages: Sequence[Message]) -> int:
 
 
 def _called(messages: Iterable[Message]) -> dict[str, None]:
-    """The names of the tools that were called, each once, in the order met."""
+    """The names of the tools that were called, each once, in the order of ``messages``."""
     return {block.name: None for m in messages for block in m.content if type(block) is ToolUseBlock}
 
 

@@ -54,7 +54,7 @@ class Preset(Struct, frozen=True):
 
 # -------------------------------------------------------------------------------------------------------- families
 
-# The name of a provider's models that people use.
+# The name that people use for a provider's models.
 FAMILIES = {"anthropic": "claude", "google": "gemini"}
 
 # Providers with models of only one family: a model with an unknown name (a deployment, a fine-tune) belongs to it.

@@ -22,11 +22,11 @@ PIECES = 8
 Parts = list[Any]
 
 
-def _first(step: Step, parts: Parts) -> Parts:
+def _first_chunks(step: Step, parts: Parts) -> Parts:
     return in_pieces(parts)[: step.after]
 
 
-def _half(step: Step, parts: Parts) -> Parts:
+def _half_event(step: Step, parts: Parts) -> Parts:
     parts = in_pieces(parts)
     event: bytes = parts[step.after] if step.after < len(parts) else b""
     return [*parts[: step.after], *([event[: max(1, len(event) // 2)]] if event else ()), CUT]
@@ -69,10 +69,10 @@ def in_pieces(parts: Parts) -> Parts:
 # fmt: off
 BODIES: dict[str, Callable[[Step, Parts], Parts]] = {
     # fault            the chunks that are sent
-    "stall":           lambda step, parts: [*_first(step, parts), STALL],
-    "cut":             lambda step, parts: [*_first(step, parts), CUT],
-    "half":            _half,
-    "reset":           lambda step, parts: [*_first(step, parts), RESET],
+    "stall":           lambda step, parts: [*_first_chunks(step, parts), STALL],
+    "cut":             lambda step, parts: [*_first_chunks(step, parts), CUT],
+    "half":            _half_event,
+    "reset":           lambda step, parts: [*_first_chunks(step, parts), RESET],
     "unended":         lambda step, parts: [*parts, CUT],
     "malformed":       lambda step, parts: [HALF_JSON],
     "malformed_event": _malformed_event,

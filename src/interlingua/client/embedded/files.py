@@ -39,8 +39,8 @@ def answer_file(script: Script, path: str, headers: Mapping[str, str], body: byt
     found = next((answer for pattern, answer in ROUTES if pattern.search(path)), None)
     if found is None:
         return None
-    told = {name.lower(): value for name, value in headers.items()}
-    answer = found(script, path, _parts(told.get("content-type", ""), body))
+    lower = {name.lower(): value for name, value in headers.items()}
+    answer = found(script, path, _parts(lower.get("content-type", ""), body))
     return None if answer is None else Answer(200, JSON, [msgspec.json.encode(answer)])
 
 
@@ -61,10 +61,10 @@ def _store(script: Script, name: str, media_type: str, data: bytes, fields: dict
     return id
 
 
-def _form(script: Script, path: str, parts: list[_Part]) -> Json:
-    """OpenAI and Anthropic, told apart by the field that only one has."""
+def _take_form_upload(script: Script, path: str, parts: list[_Part]) -> Json:
+    """An upload to OpenAI or Anthropic. Only OpenAI has the field ``purpose``."""
     file = next((part for part in parts if part.named("filename") is not None), None)
-    if file is None:  # a list of files, which is not kept
+    if file is None:  # a request for the list of files, which is not supported
         return None
     fields = {part.named("name") or "": part.data.decode() for part in parts if part is not file}
     id = _store(script, file.named("filename") or "", file.media_type, file.data, fields)
@@ -74,13 +74,13 @@ def _form(script: Script, path: str, parts: list[_Part]) -> Json:
     return {"id": id, "object": "file", "bytes": size, "filename": name, "expires_at": 4070908800, **fields}
 
 
-def _related(script: Script, path: str, parts: list[_Part]) -> Json:
-    told, file = parts
-    name = msgspec.json.decode(told.data)["file"]["displayName"]
+def _take_google_upload(script: Script, path: str, parts: list[_Part]) -> Json:
+    metadata, file = parts
+    name = msgspec.json.decode(metadata.data)["file"]["displayName"]
     return {"file": _google_file(script, _store(script, name, file.media_type, file.data, {}), "PROCESSING")}
 
 
-def _asked(script: Script, path: str, parts: list[_Part]) -> Json:
+def _report_file(script: Script, path: str, parts: list[_Part]) -> Json:
     return _google_file(script, path.rpartition("/")[2], "ACTIVE")
 
 
@@ -91,7 +91,7 @@ def _google_file(script: Script, id: str, state: str) -> dict[str, Json]:
 
 
 ROUTES: tuple[tuple[re.Pattern[str], Callable[[Script, str, list[_Part]], Json]], ...] = (
-    (re.compile(r"/upload/v1beta/files$"), _related),
-    (re.compile(r"/v1beta/files/[^/]+$"), _asked),
-    (re.compile(r"/files$"), _form),
+    (re.compile(r"/upload/v1beta/files$"), _take_google_upload),
+    (re.compile(r"/v1beta/files/[^/]+$"), _report_file),
+    (re.compile(r"/files$"), _take_form_upload),
 )

@@ -44,7 +44,7 @@ Fault = Literal[
     "streamed",  # a stream, even if none was requested
     "whole",  # a whole answer, even if a stream was requested
 ]
-"""How an answer goes wrong on the way; each word is said in the source."""
+"""How an answer goes wrong on the way; the comments in the source explain each word."""
 KNOWN_ACTS, KNOWN_FAULTS = get_args(Act), get_args(Fault)
 
 
@@ -58,7 +58,7 @@ class Step(Struct, frozen=True, kw_only=True):
     content: tuple[Block, ...] | None = None
     """The content of the answer. Then ``act`` is used only if it is a failure."""
     stop: StopReason | None = None
-    """The stop reason, if it is not the one of the content."""
+    """The stop reason; None is the usual one for the content."""
     usage: TokenUsage | None = None
     calls: int | None = None
     """How many calls in one answer; None is one call of every offered tool."""
@@ -84,9 +84,9 @@ class Step(Struct, frozen=True, kw_only=True):
                 raise ValueError(f"Step.{name} {word!r} is unknown; known: {', '.join(known)}")
 
 
-Said: TypeAlias = Step | AdapterError | str | Block | Sequence[str | Block]
-Choice: TypeAlias = Step | Callable[[Request], Said]
-Line: TypeAlias = Choice | Said
+Answerable: TypeAlias = Step | AdapterError | str | Block | Sequence[str | Block]
+Choice: TypeAlias = Step | Callable[[Request], Answerable]
+Line: TypeAlias = Choice | Answerable
 """One line of a script: text, a call, or several blocks; an error; a step; or a function of the request that gives one
 of these."""
 
@@ -270,5 +270,5 @@ def example(schema: Json) -> Json:
 
 
 def _items(value: Json) -> list[Json]:
-    """A list of a schema; none, where somebody wrote something else."""
+    """A list in a schema; an empty one if the value is something else."""
     return value if is_list(value) else []

@@ -15,7 +15,7 @@ DEFAULT_DIALECT = "anthropic-messages"
 
 
 def embedded_provider(model: str | None = None) -> Provider:
-    """Its row. If the model's name is that of a dialect, this dialect is used."""
+    """The row of the provider. If the model's name is that of a dialect, this dialect is used."""
     if model not in DIALECTS and (near := get_close_matches(model or "", DIALECTS, n=1, cutoff=0.8)):
         raise NotConfigured(f"embedded: no dialect is called {model!r}; did you mean {near[0]!r}?")
     dialect = model if model in DIALECTS else DEFAULT_DIALECT

@@ -58,7 +58,7 @@ Choice: TypeAlias = Script | Step | Callable[[Request], Step] | Sequence[Line] |
 
 
 def handler(script: Choice = None) -> Handler:
-    """For a memory transport. The path of a request decides which dialect is used."""
+    """The handler for a memory transport. The path of a request decides which dialect is used."""
     known = as_script(script)
     return lambda request: respond(known, request.url, request.headers, request.body)
 
@@ -99,7 +99,7 @@ def respond(script: Script, url: str, headers: Mapping[str, str], body: bytes) -
 
 
 def answer_of(codec: Dialect, route: Route, request: Request, step: Step, *, usage: bool) -> Answer:
-    """The answer before its fault. ``usage``: whether a stream says its usage."""
+    """The answer before its fault is applied. ``usage``: whether a stream reports its usage."""
     if step.act == "fail" and step.error is None and step.status is not None:
         return Answer(step.status, *_refused(codec, step))
     answer = decide(step, request)
@@ -109,8 +109,8 @@ def answer_of(codec: Dialect, route: Route, request: Request, step: Step, *, usa
     if step.fault == "error_in_200":
         return fail_inside(codec, route, request, step, answer)
     if streams(route, request, step):
-        told = answer if usage else replace(answer, usage=None)
-        return Answer(200, {"content-type": route.kind}, list(stream_bytes(codec, request, told)))
+        sent = answer if usage else replace(answer, usage=None)
+        return Answer(200, {"content-type": route.kind}, list(stream_bytes(codec, request, sent)))
     return Answer(200, {"content-type": "application/json"}, [whole(codec, request, answer)])
 
 
@@ -141,7 +141,7 @@ def stream_bytes(codec: Dialect, request: Request, answer: Response) -> Iterator
 
 
 def _events(answer: Response) -> Iterator[Event]:
-    """The events of an answer. The tokens of the prompt are told at the start, as Messages does in its first event."""
+    """The events of an answer. The prompt's tokens are reported first, as in the first event of Anthropic Messages."""
     events = unfold(answer)
     yield next(events)
     if answer.usage is not None:

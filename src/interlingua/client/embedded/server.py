@@ -110,7 +110,7 @@ class LoopbackServer:
                 self.idle.set()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; whether the connection can serve another."""
+        """Answer one request. Returns whether the connection can serve another."""
         head = await reader.readexactly(1)
         if head == TLS_HELLO:  # TLS on a port without TLS: nginx answers the same
             writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
@@ -147,7 +147,7 @@ class LoopbackServer:
         return True
 
     async def _break_off(self, how: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Do what comes in place of headers or of a chunk. The connection cannot be used afterwards."""
+        """Stall, reset, cut, or send ``how`` as bytes. Afterwards the connection cannot be used."""
         if how is STALL:
             await self._until_gone(reader)
         elif how is RESET:
@@ -166,7 +166,7 @@ class LoopbackServer:
         self._leave()
 
     async def _is_closed_within(self, seconds: float, reader: asyncio.StreamReader) -> bool:
-        """Wait for that long; whether the client closed the connection meanwhile."""
+        """Wait for that long. Returns whether the client closed the connection meanwhile."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._until_gone(reader)

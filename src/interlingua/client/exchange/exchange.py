@@ -28,7 +28,7 @@ from .readers import AnswerReader, ErrorReader, reader_type
 __all__ = ["Exchange"]
 
 _encode = msgspec.json.Encoder().encode
-NOT_TEXT = Loss("messages", "approximated", REPLACED)
+SURROGATES_REPLACED = Loss("messages", "approximated", REPLACED)
 
 
 class Exchange:
@@ -67,8 +67,8 @@ class Exchange:
         self.wire: Json = merge_json(wire, more) if more else wire
         self._body: bytes | None = None
 
-    def instead(self, request: Request) -> Exchange:
-        """The same call with another request, in which only media stand elsewhere: nothing more is lost by that."""
+    def with_request(self, request: Request) -> Exchange:
+        """The same call for a request that differs only in where its media are stored, so the losses are the same."""
         made = Exchange(
             self.provider,
             self.config,
@@ -87,19 +87,19 @@ class Exchange:
         return Origin(self.provider.name, self.dialect.name, self.model)
 
     def body(self) -> bytes:
-        """The body, encoded once. What UTF-8 cannot say is replaced, which is a loss."""
+        """The body, encoded once. Lone surrogates, which UTF-8 cannot encode, are replaced, which is a loss."""
         if self._body is None:
             try:
                 self._body = _encode(self.wire)
             except UnicodeEncodeError:
                 self.wire = clean(self.wire)
-                self.losses = (*self.losses, NOT_TEXT)
-                self._body = self._strictly()
+                self.losses = (*self.losses, SURROGATES_REPLACED)
+                self._body = self._encode_or_raise()
             except (TypeError, RecursionError):
-                self._body = self._strictly()
+                self._body = self._encode_or_raise()
         return self._body
 
-    def _strictly(self) -> bytes:
+    def _encode_or_raise(self) -> bytes:
         try:
             return _encode(self.wire)
         except (TypeError, ValueError, RecursionError) as error:
@@ -122,20 +122,20 @@ class Exchange:
         return body
 
     def partial(self, response: Response, error: AdapterError, raw: Json = None) -> Response:
-        """What was received of a failed answer. The response and the error refer to each other."""
+        """Complete the response of a failed answer: the part received, and the error. Both refer to each other."""
         reason = StopReason.cancelled if isinstance(error, CancelledError) else StopReason.error
         secrets = self.address.secrets
         mask_error(error, secrets)
         response = replace(response, stop_reason=reason, error=error, extras=masked(response.extras, secrets))
         response = self.stamp(response, masked(raw, secrets))
-        self.name(error)
+        self.describe(error)
         error.response = response
         return response
 
     def stamp(self, response: Response, raw: Json = None, *, approximated: bool = False) -> Response:
         """Write on a response what no wire contains: its origin, the id of the request and the losses.
 
-        The response itself is changed: it was just decoded, and nobody else has a reference to it.
+        The response itself is changed: it was just decoded, and no other code has a reference to it.
         """
         model = response.model or self.model
         force_setattr(response, "model", model)
@@ -145,8 +145,8 @@ class Exchange:
         force_setattr(response, "raw", raw)
         return response
 
-    def name(self, error: AdapterError) -> None:
-        """Write on an error the provider, the request id, the address and advice. The provider's own id is a note."""
+    def describe(self, error: AdapterError) -> None:
+        """Write the provider, the request id, the address and advice on an error. The provider's id becomes a note."""
         if error.request_id not in (None, self.request.request_id):
             error.add_note(f"{self.provider.name} calls this request {error.request_id}")
         error.provider, error.request_id = self.provider.name, self.request.request_id

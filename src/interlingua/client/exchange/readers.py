@@ -34,7 +34,7 @@ FOREIGN_TYPES = ("text/html", "text/xml", "application/xml", "image/", "audio/",
 
 
 class AnswerReader:
-    """Collects the bytes of an answer and decodes them at the end. ``response`` (and ``error``) are set by then."""
+    """Collects the bytes of an answer and decodes them at the end. Then ``response``, and ``error`` if any, are set."""
 
     response: Response | None = None
     error: AdapterError | None = None
@@ -68,14 +68,14 @@ class AnswerReader:
         """Decode the whole body."""
         raise NotImplementedError
 
-    def garbled(self, body: bytes, why: str) -> list[Event]:
-        """Fail: the body cannot be decoded."""
+    def fail_undecodable(self, body: bytes, why: str) -> list[Event]:
+        """Fail with a ``ParseError`` that says why the body cannot be decoded."""
         body = self.exchange.scrub(body)
         problem = f"the answer of {self.exchange.provider.name} {why}: {_excerpt(body)}"
         return self.fail(ParseError(problem, provider_status=self.status), _as_json_or_text(body))
 
     def fail(self, error: AdapterError, raw: Json = None) -> list[Event]:
-        """The answer is a failure without content. Only a cancelled call gets events for it."""
+        """End the answer with an error and without content. Only a cancelled call gets events for it."""
         self.error = error
         self.response = self.exchange.partial(error.response or Response(), error, raw)
         return list(unfold(self.response)) if isinstance(error, CancelledError) else []
@@ -120,7 +120,7 @@ class ForeignReader(AnswerReader):
 
     def read_body(self, body: bytes) -> list[Event]:
         kind = self.headers.get("content-type", "")
-        return self.garbled(body, f"is {kind} and neither JSON nor events; is the base URL right?")
+        return self.fail_undecodable(body, f"is {kind} and neither JSON nor events; is the base URL right?")
 
 
 class JsonReader(AnswerReader):
@@ -130,16 +130,16 @@ class JsonReader(AnswerReader):
         try:
             wire, approximated = parse_json(body)
         except NOT_JSON as error:
-            return self.garbled(body, f"is not JSON ({error})")
+            return self.fail_undecodable(body, f"is not JSON ({error})")
         if not isinstance(wire, dict | list):
-            return self.garbled(body, "is not a JSON object")
+            return self.fail_undecodable(body, "is not a JSON object")
         return self.decode(body, wire, approximated=approximated)
 
     def decode(self, body: bytes, wire: Json, *, approximated: bool) -> list[Event]:
         """Decode the value of a JSON body. An error inside a 200 is an error."""
         exchange = self.exchange
         if is_deep(body, exchange.limits.depth, wire):
-            return self.garbled(body, too_deep(exchange.limits.depth))
+            return self.fail_undecodable(body, too_deep(exchange.limits.depth))
         try:
             response = exchange.dialect.decode_response(wire, self.headers, exchange.request)
         except AdapterError as error:
@@ -237,7 +237,7 @@ class StreamOrJsonReader(JsonReader):
         try:
             wire, approximated = parse_json(body)
         except RecursionError as error:
-            return self.garbled(body, f"is not JSON ({error})")
+            return self.fail_undecodable(body, f"is not JSON ({error})")
         except NOT_JSON:
             return None
         return self.decode(body, wire, approximated=approximated)

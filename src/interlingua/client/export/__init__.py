@@ -1,6 +1,6 @@
 """The events of the bus, exported to ``logging`` and to OpenTelemetry (extra ``otel``).
 
-Both only subscribe to the bus, so they cannot break a call. They do not see what was said, unless tracing asks for it.
+Both only subscribe to the bus, so they cannot break a call. They do not get any content, unless tracing asks for it.
 """
 
 from .logs import log_calls

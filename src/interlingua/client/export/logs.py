@@ -23,7 +23,7 @@ ABSENT = (None, False)
 
 
 def log_calls(bus: Bus = BUS, logger: logging.Logger | None = None, *, messages: bool = True) -> Callable[[], None]:
-    """Log every attempt of every call. Returns a function that ends it.
+    """Log every attempt of every call. Returns a function that stops this.
 
     The line is the event's name and a JSON object; the same object is the record's attribute ``interlingua``, for
     formatters that write JSON. A start is DEBUG, an answer INFO, a failure WARNING, a cancelled call INFO. The message

@@ -71,9 +71,9 @@ def trace_calls(
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
 ) -> Callable[[], None]:
-    """Export every turn, tool and attempt of a call to OpenTelemetry. Returns a function that ends it.
+    """Export every turn, tool and attempt of a call to OpenTelemetry. Returns a function that stops this.
 
-    ``capture="prompts"`` records what was said in turns and tools; without it, nothing of that leaves the program.
+    ``capture="prompts"`` records the content of turns and tools; without it, no content leaves the program.
 
     The parent of an attempt is the turn of its session, else the span that is current when it begins. Without
     the two arguments, the global providers are used.
@@ -125,7 +125,7 @@ class _Exporter:
             self._spans.setdefault(_key(event), []).append(span)
 
     def _end(self, event: CallEvent, facts: Facts, latency_ms: float) -> None:
-        self._duration.record(latency_ms / 1000, request_facts(event) | only(facts, METRIC_FACTS))
+        self._duration.record(latency_ms / 1000, request_facts(event) | selected(facts, METRIC_FACTS))
         span = self._take_span(event)
         if span is None:
             return  # it began before the subscription
@@ -147,7 +147,7 @@ class _Exporter:
         usage = event.usage
         if usage is None or usage.estimated:
             return
-        facts = request_facts(event) | only(answer_facts(event), METRIC_FACTS)
+        facts = request_facts(event) | selected(answer_facts(event), METRIC_FACTS)
         for kind, count in (("input", usage.total_input_tokens), ("output", usage.output_tokens)):
             self._tokens.record(count, {**facts, "gen_ai.token.type": kind})
 
@@ -197,7 +197,7 @@ def failure_facts(event: CallFailed) -> Facts:
     return {"error.type": event.error_class.value} | ({"http.response.status_code": status} if status else {})
 
 
-def only(facts: Facts, names: tuple[str, ...]) -> Facts:
+def selected(facts: Facts, names: tuple[str, ...]) -> Facts:
     return {name: facts[name] for name in names if name in facts}
 
 

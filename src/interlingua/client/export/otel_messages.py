@@ -1,4 +1,4 @@
-"""What was said in a turn, as the conventions for generative AI write it, so that tracing pages show a conversation.
+"""Messages of a turn in the form of the conventions for generative AI, so that tracing pages show a conversation.
 
 https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-input-messages.json, and gen-ai-output-messages.json
 """
@@ -10,8 +10,8 @@ from typing import Any
 
 __all__ = ["input_messages", "output_messages"]
 
-Said = dict[str, Any]
-"""A message or a block, as the bus tells it: our own JSON."""
+JsonObject = dict[str, Any]
+"""A message or a block in our own JSON, as in the events of the bus."""
 
 FINISH_REASONS = {"done": "stop", "limit": "length", "handed_over": "tool_call"}
 """By the reason why a turn ended; any other is an error."""
@@ -21,25 +21,25 @@ SOURCES = {
     "url": ("uri", "uri", "url"),
     "file": ("file", "file_id", "file_id"),
 }
-"""The type of a part by where its bytes are, its word for them, and ours."""
+"""For each type of source: the type of the part, its key for the data, and our field."""
 
 
-def input_messages(message: Said) -> str:
-    """What began a turn."""
+def input_messages(message: JsonObject) -> str:
+    """The message that began a turn, as JSON text."""
     return json.dumps([{"role": message["role"], "parts": _parts(message.get("content", ()))}])
 
 
-def output_messages(content: list[Said], stopped: str) -> str:
-    """What a turn ended with."""
+def output_messages(content: list[JsonObject], stopped: str) -> str:
+    """The content that a turn ended with, as JSON text."""
     reason = FINISH_REASONS.get(stopped, "error")
     return json.dumps([{"role": "assistant", "parts": _parts(content), "finish_reason": reason}])
 
 
-def _parts(blocks: list[Said]) -> list[Said]:
+def _parts(blocks: list[JsonObject]) -> list[JsonObject]:
     return [_part(block) for block in blocks]
 
 
-def _part(block: Said) -> Said:
+def _part(block: JsonObject) -> JsonObject:
     kind = block["type"]
     if kind in ("text", "refusal"):
         return {"type": "text", "content": block["text"]}
@@ -53,7 +53,7 @@ def _part(block: Said) -> Said:
     return _medium(kind, block["source"]) if "source" in block else block
 
 
-def _medium(modality: str, source: Said) -> Said:
+def _medium(modality: str, source: JsonObject) -> JsonObject:
     if source["type"] == "text":
         return {"type": "text", "content": source["text"]}
     kind, name, field = SOURCES[source["type"]]

@@ -15,11 +15,11 @@ from ...models.catalogue.facts import Facts
 from ...types.capabilities import AdapterCapabilities
 from ...types.loss import Loss
 from ...types.request import Request
-from .cache_marks import unmarked
-from .content import problems, unfinished
+from .cache_marks import drop_cache_marks
+from .content import prefill_problems, problems
 from .fast_check import Fitter
 from .left_out import leave_out
-from .parameters import by_tool, forced, limited, one_call, rejected
+from .parameters import disable_thinking_if_forced, drop_parallel, drop_rejected, limit_output, needs_forced_tool
 from .target_model import TargetModel
 from .thinking import fit_thinking
 from .tool_results import match_results, results_match, unanswered
@@ -41,27 +41,27 @@ __all__ = [
 ]
 
 Unsupported = Literal["drop", "describe", "refuse"]
-"""What becomes of what the model does not take, each a Loss: parameters are dropped, and so is content, or a note takes
-its place; or the request is refused. By default (None) parameters are dropped, and for content the request is refused.
-"""
+"""What to do with parameters and content that the model does not take: drop both; drop parameters and put a note in the
+place of content; or refuse the request. By default (None) parameters are dropped, and content is a reason to refuse.
+Whatever is dropped or replaced is a Loss."""
 
 LEAVING_OUT = ("drop", "describe")
-"""The choices with which no content is a reason to refuse."""
+"""The choices with which content is never a reason to refuse."""
 
-STEPS = (forced, fit_thinking, rejected, limited, one_call, unmarked)
+STEPS = (disable_thinking_if_forced, fit_thinking, drop_rejected, limit_output, drop_parallel, drop_cache_marks)
 
 
 def fit_request(
     request: Request, facts: Facts, able: AdapterCapabilities, unsupported: Unsupported | None = None
 ) -> tuple[Request, tuple[Loss, ...]]:
-    """The request as the model takes it, and what was changed. Raises ``InvalidRequestError`` if it cannot be."""
+    """A request that the model accepts, and the losses. Raises ``InvalidRequestError`` if there is none."""
     model = TargetModel(facts, able, request)
     wrong = [*problems(request, able)]
     if wrong and unsupported in LEAVING_OUT:
         request = leave_out(request, model, describe=unsupported == "describe")
         wrong = [*problems(request, able)]
     if facts.prefill is False:
-        wrong += unfinished(request)
+        wrong += prefill_problems(request)
     if wrong:
         raise InvalidRequestError("; ".join(wrong))
     fitted = request
@@ -73,8 +73,8 @@ def fit_request(
 
 
 def _refused(request: Request, model: TargetModel) -> list[str]:
-    """What the request would lose. What was only added is not a loss."""
+    """The reasons to refuse a request: its losses, but for what was only added to it."""
     reasons = [f"{loss.path}: {loss.reason}" for loss in model.losses if loss.kind != "added"]
-    if by_tool(request, model):  # the dialect would use a forced tool instead
+    if needs_forced_tool(request, model):  # the dialect would use a forced tool instead
         reasons.append(f"output_schema: {model.name} has no structured output")
     return reasons

@@ -10,10 +10,10 @@ from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolDefinition
 from .target_model import TargetModel
 
-__all__ = ["unmarked"]
+__all__ = ["drop_cache_marks"]
 
 
-def unmarked(request: Request, model: TargetModel) -> Request:
+def drop_cache_marks(request: Request, model: TargetModel) -> Request:
     """The request without cache marks, unless the model takes them."""
     if model.able.prompt_caching or not _is_marked(request):
         return request

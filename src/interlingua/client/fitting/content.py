@@ -21,7 +21,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.words import Role
 
-__all__ = ["lack_of", "problems", "unfinished"]
+__all__ = ["lack_of", "problems", "prefill_problems"]
 
 SYSTEM, ASSISTANT = Role.system, Role.assistant
 
@@ -76,7 +76,7 @@ def _special_blocks(request: Request) -> list[tuple[str, Block]]:
 
 
 def lack_of(block: Block, able: AdapterCapabilities) -> str | None:
-    """Why the model cannot read this block, as what follows its name; None if it can."""
+    """Why the model cannot read this block, as a predicate such as "takes no images"; None if it can."""
     need = NEEDS.get(type(block))
     if need is not None and not getattr(able, need[0]):
         return need[1]
@@ -87,13 +87,13 @@ def lack_of(block: Block, able: AdapterCapabilities) -> str | None:
     return None
 
 
-def unfinished(request: Request) -> Iterator[str]:
+def prefill_problems(request: Request) -> Iterator[str]:
     """The error for a request that ends with an assistant message, unless it paused for a tool of the provider."""
     last = request.messages[-1] if request.messages else None
-    if last is not None and last.role is ASSISTANT and not _paused(last):
+    if last is not None and last.role is ASSISTANT and not _is_paused(last):
         place, name = f"messages/{len(request.messages) - 1}", request.model or "the model"
         yield f"{place}: {name} does not continue an assistant message; end with a user message"
 
 
-def _paused(message: Message) -> bool:
+def _is_paused(message: Message) -> bool:
     return any(isinstance(block, ServerToolUseBlock) for block in message.content)

@@ -35,9 +35,9 @@ class Fitter:
         self._takes_marks = able.prompt_caching
         self._rejects: tuple[tuple[str, Any], ...] = tuple((name, UNSET.get(name)) for name in facts.rejects or ())
 
-    def takes(self, request: Request) -> bool:
-        """Whether the model accepts the request as it is, with its calls and results and its tools' schemas. If not
-        sure, False: who looks closer changes what has to be changed."""
+    def accepts(self, request: Request) -> bool:
+        """Whether the model surely accepts the request as it is, with its calls and results and its tools' schemas. If
+        False, the slower steps of fitting check the request again, and change what has to be changed."""
         choice = request.tool_choice
         if not self._easy or request.thinking is not None:
             return False

@@ -63,7 +63,7 @@ class _Reading:
         """The tool of each call, by the call's id."""
 
     def message(self, message: Message, index: int) -> Message | None:
-        """The message, or None if it was only calls of tools, or only results."""
+        """What the model can read of a message; None if that is nothing and it held only tool calls or results."""
         found = tuple(self.blocks(message.content, f"messages/{index}/content"))
         if found == message.content:
             return message
@@ -97,8 +97,8 @@ class _Reading:
     def _notes(self, block: Block) -> Iterator[Block]:
         """What stands for a block that the model cannot read."""
         if isinstance(block, ToolUseBlock):
-            given = block.input_text if block.kind == "text" else msgspec.json.encode(block.input).decode()
-            yield TextBlock(f"[call of the tool {block.name}: {given}]")
+            arguments = block.input_text if block.kind == "text" else msgspec.json.encode(block.input).decode()
+            yield TextBlock(f"[call of the tool {block.name}: {arguments}]")
         elif isinstance(block, ToolResultBlock):
             name = block.name or self._names.get(block.tool_use_id, "a tool")
             text = "".join(inner.text for inner in block.content if isinstance(inner, TextBlock))
@@ -112,9 +112,11 @@ class _Reading:
     def _note(self, block: MEDIA) -> str:
         if isinstance(block, DocumentBlock) and isinstance(block.source, TextSource):
             return f"[document{_name_of(block)}]\n{block.source.text}"
-        said = f', "{block.transcript}"' if isinstance(block, AudioBlock) and block.transcript else ""
+        transcript = f', "{block.transcript}"' if isinstance(block, AudioBlock) and block.transcript else ""
         why = lack_of(block, self._model.able)
-        return f"[{block.type}{_name_of(block)}{_described(block)}{said}: left out because {self._model.name} {why}]"
+        return (
+            f"[{block.type}{_name_of(block)}{_described(block)}{transcript}: left out because {self._model.name} {why}]"
+        )
 
 
 def _name_of(block: MEDIA) -> str:
@@ -123,7 +125,7 @@ def _name_of(block: MEDIA) -> str:
 
 
 def _described(block: MEDIA) -> str:
-    """What is known of media without looking at them: size, type, length; where they are."""
+    """What is known of media without reading them: picture size, type and length, or where they are stored."""
     source = block.source
     if isinstance(source, UrlSource):
         return f" at {shown_url(source.url).partition('?')[0]}"
@@ -143,7 +145,7 @@ def _bytes(count: int) -> str:
 
 
 def _without_system(request: Request, model: TargetModel, *, describe: bool) -> Request:
-    """For a model without system prompts: what they say is left out, or said by the user."""
+    """The request without system text if the model takes none: it is dropped, or moved to user messages."""
     if model.able.system_prompt:
         return request
     if request.system:
@@ -158,6 +160,6 @@ def _without_system(request: Request, model: TargetModel, *, describe: bool) -> 
             messages.append(replace(message, role=Role.user))
     if request.system and describe:
         is_user = bool(messages) and messages[0].role is Role.user
-        said = replace(messages[0], content=(*request.system, *messages[0].content)) if is_user else None
-        messages[: bool(is_user)] = [said or Message(Role.user, request.system)]
+        merged = replace(messages[0], content=(*request.system, *messages[0].content)) if is_user else None
+        messages[: bool(is_user)] = [merged or Message(Role.user, request.system)]
     return replace(request, system=(), messages=tuple(messages))

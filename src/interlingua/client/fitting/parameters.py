@@ -10,19 +10,21 @@ from ...types.base import altered
 from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice
 from .target_model import TargetModel
-from .thinking import thinks
+from .thinking import wants_thinking
 
-__all__ = ["by_tool", "forced", "limited", "one_call", "rejected"]
+__all__ = ["needs_forced_tool", "disable_thinking_if_forced", "limit_output", "drop_parallel", "drop_rejected"]
 
 # The value of a field that is not set (None for all others), and values that are the default of every model.
 UNSET: dict[str, Any] = {"stop_sequences": (), "betas": (), "metadata": {}}
 DEFAULTS: dict[str, Any] = {"temperature": 1, "top_p": 1}
 
 
-def forced(request: Request, model: TargetModel) -> Request:
+def disable_thinking_if_forced(request: Request, model: TargetModel) -> Request:
     """If the model cannot be forced to call a tool while it thinks, a forced call disables thinking."""
     facts, thinking = model.facts, request.thinking
-    if facts.forces_while_thinking is not False or not (by_tool(request, model) or _forces(request.tool_choice)):
+    if facts.forces_while_thinking is not False or not (
+        needs_forced_tool(request, model) or _forces(request.tool_choice)
+    ):
         return request
     if thinking is None and "toggle" in (facts.thinking_forms or ()):
         model.lose(
@@ -30,7 +32,7 @@ def forced(request: Request, model: TargetModel) -> Request:
             "added",
             "thinks by default, and cannot be forced to call a tool then; thinking was disabled",
         )
-    elif thinking is not None and thinks(thinking):
+    elif thinking is not None and wants_thinking(thinking):
         model.lose("thinking", "dropped", "cannot be forced to call a tool while it thinks")
     else:
         return request
@@ -41,15 +43,15 @@ def _forces(choice: ToolChoice | None) -> bool:
     return choice is not None and choice.mode in ("any", "specific")
 
 
-def by_tool(request: Request, model: TargetModel) -> bool:
+def needs_forced_tool(request: Request, model: TargetModel) -> bool:
     """Whether structured output is made with a forced tool."""
     return request.output_schema is not None and not model.able.structured_output
 
 
-def rejected(request: Request, model: TargetModel) -> Request:
-    """Without the fields that the model refuses. A field with its default value is no loss."""
+def drop_rejected(request: Request, model: TargetModel) -> Request:
+    """Drop the fields that the model refuses. A field with its default value is no loss."""
     facts = model.facts
-    is_thinking = request.thinking is not None and thinks(request.thinking)
+    is_thinking = request.thinking is not None and wants_thinking(request.thinking)
     if not facts.rejects and not is_thinking:
         return request
     changes: dict[str, Any] = {}
@@ -64,8 +66,8 @@ def rejected(request: Request, model: TargetModel) -> Request:
     return altered(request, **changes) if changes else request
 
 
-def limited(request: Request, model: TargetModel) -> Request:
-    """``max_output_tokens`` within the model's limit."""
+def limit_output(request: Request, model: TargetModel) -> Request:
+    """Lower ``max_output_tokens`` to the model's limit."""
     most, wanted = model.able.max_output_tokens, request.max_output_tokens
     if most is not None and wanted is not None and wanted > most:
         model.lose("max_output_tokens", "approximated", f"writes at most {most} tokens")
@@ -73,8 +75,8 @@ def limited(request: Request, model: TargetModel) -> Request:
     return request
 
 
-def one_call(request: Request, model: TargetModel) -> Request:
-    """Without ``parallel``, for a model that makes only one call at a time anyway."""
+def drop_parallel(request: Request, model: TargetModel) -> Request:
+    """Drop ``parallel`` for a model that makes only one call at a time anyway."""
     choice = request.tool_choice
     if choice is None or choice.parallel is None or model.able.parallel_tool_calls:
         return request

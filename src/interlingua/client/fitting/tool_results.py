@@ -29,7 +29,7 @@ TWICE = "the call {!r} has two results: this later one is sent in the place of t
 
 def match_results(request: Request) -> tuple[Request, tuple[Loss, ...]]:
     """The request with results that fit their calls, and what was changed. Raises for a call without a result."""
-    calls, odd = _read(request.messages)
+    calls, odd = _unmatched(request.messages)
     if any(calls.values()):
         missing = ", ".join(f"{places[0].name} ({id})" for id, places in calls.items() if places)
         raise ToolStateError(
@@ -60,7 +60,7 @@ def results_match(messages: Sequence[Message]) -> bool:
 
 def unanswered(messages: Sequence[Message]) -> list[str]:
     """The calls without a result, each as a sentence that says where."""
-    calls, _ = _read(messages)
+    calls, _ = _unmatched(messages)
     waiting = {id(call) for places in calls.values() for call in places}
     return [
         f"messages/{index}: call {block.id} of {block.name} was never answered"
@@ -70,7 +70,7 @@ def unanswered(messages: Sequence[Message]) -> list[str]:
     ]
 
 
-def _read(messages: Sequence[Message]) -> tuple[dict[str, list[ToolUseBlock]], dict[Place, Place | None]]:
+def _unmatched(messages: Sequence[Message]) -> tuple[dict[str, list[ToolUseBlock]], dict[Place, Place | None]]:
     """The calls without a result, by id; and the results without a call, each with the place of an earlier result.
 
     An id may be used again after its result: some decoders count the calls of each answer from 0.

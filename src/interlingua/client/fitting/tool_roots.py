@@ -1,4 +1,4 @@
-"""Tools whose schema is a reference to one of its own definitions: providers want to see that it is an object."""
+"""Tools whose schema is a reference to one of its own definitions: providers require an object at the root."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ COPIED = "the definition that the root of the schema refers to was copied to the
 
 
 def roots_are_plain(tools: Sequence[Tool]) -> bool:
-    """Whether no schema of a tool begins with a reference."""
-    for tool in tools:  # noqa: SIM110  (a generator takes twice as long, and every call asks)
+    """Whether no tool's schema has a reference at its root."""
+    for tool in tools:  # noqa: SIM110  (a generator takes twice as long, and this is called for every request)
         if type(tool) is ToolDefinition and "$ref" in tool.input_schema:
             return False
     return True
 
 
 def with_plain_roots(request: Request) -> tuple[Request, tuple[Loss, ...]]:
-    """The request with an equal schema in the place of each that begins with a reference, where it can be followed."""
+    """Replace each tool schema with a reference at its root by an equal one without, if the reference is known."""
     tools, losses = list(request.tools), list[Loss]()
     for place, tool in enumerate(tools):
         if isinstance(tool, ToolDefinition) and (schema := with_own_root(tool.input_schema)) is not tool.input_schema:

@@ -22,13 +22,13 @@ SECONDS = 30.0
 
 
 class Ability(Struct, frozen=True):
-    """The tokens of its context, and whether its template tells it of tools."""
+    """The size of a model's context in tokens, and whether its template can describe tools to it."""
 
     context: int
     tools: bool
 
 
-class _Room(Struct, frozen=True):
+class _Settings(Struct, frozen=True):
     n_ctx: int
 
 
@@ -37,7 +37,7 @@ class _Template(Struct, frozen=True):
 
 
 class _Props(Struct, frozen=True):
-    default_generation_settings: _Room
+    default_generation_settings: _Settings
     chat_template_caps: _Template = _Template()
 
 
@@ -47,12 +47,12 @@ def loaded(model: str | None, options: Mapping[str, Any], environ: Mapping[str, 
     user = object()
     url = url_of(find_model(model, environ), user, options)
     try:
-        yield _asked(url)
+        yield _ability_at(url)
     finally:
         release(user)
 
 
-def _asked(url: str) -> Ability:
+def _ability_at(url: str) -> Ability:
     transport: Transport = import_module("..transport.blocking", __package__).BlockingTransport()
     try:
         reply = transport.send(HttpRequest("GET", f"{url}/props", timeouts=Timeouts(total=SECONDS)), Abort())

@@ -1,4 +1,4 @@
-"""Where models lie on this machine: our own folder, and those of Ollama and LM Studio."""
+"""Finds the models on this machine: in our own folder, and in those of Ollama and LM Studio."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["LocalModel", "find_model", "local_models", "models_folder"]
 
 SUFFIX = ".gguf"
 PROJECTOR = "mmproj"
-"""The beginning of the names of files that hold a part of a model only."""
-IMAGE = "application/vnd.ollama.image.model"
-"""How Ollama calls the layer that is the GGUF file."""
+"""The beginning of the names of files that hold only a part of a model."""
+OLLAMA_LAYER = "application/vnd.ollama.image.model"
+"""Ollama's media type for the layer that is the GGUF file."""
 
 
 class LocalModel(Struct, frozen=True):
@@ -67,14 +67,14 @@ def find_model(name: str | None, environ: Mapping[str, str]) -> Path:
 
 def _not_found(name: str | None, known: list[str]) -> str:
     get = "`interlingua local get smollm2` fetches a small one"
-    there = f"there are {', '.join(known)}" if known else f"there is none; {get}"
+    names = f"there are {', '.join(known)}" if known else f"there is none; {get}"
     if not name:
-        return f"name a model, local:NAME or local:path/to/model.gguf; {there}"
+        return f"name a model, local:NAME or local:path/to/model.gguf; {names}"
     if not known:
         return f"no local model is called {name!r}, and there is no other; {get}, local:path/to/model.gguf is any file"
     near = get_close_matches(name, known, n=1)
-    said = f"did you mean {near[0]!r}?" if near else f"write local:path/to/model.gguf, or one of its names: {there}"
-    return f"no local model is called {name!r}; {said}"
+    advice = f"did you mean {near[0]!r}?" if near else f"write local:path/to/model.gguf, or one of its names: {names}"
+    return f"no local model is called {name!r}; {advice}"
 
 
 def local_models(environ: Mapping[str, str]) -> Iterator[LocalModel]:
@@ -94,7 +94,7 @@ def _files(folder: Path, owner: str) -> Iterator[LocalModel]:
 
 
 def _ollama(folder: Path) -> Iterator[LocalModel]:
-    """Ollama's manifests name the files, which are called as their contents hash."""
+    """The models of Ollama. Its manifests contain the names of the files, which are digests of their content."""
     manifests = folder / "manifests"
     for path in sorted(manifests.rglob("*")) if manifests.is_dir() else ():
         file = _model_of(path, folder / "blobs") if path.is_file() else None
@@ -109,6 +109,6 @@ def _model_of(manifest: Path, blobs: Path) -> Path | None:
         read = msgspec.json.decode(manifest.read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError):
         return None
-    digest = next((layer.digest for layer in read.layers if layer.media_type == IMAGE), None)
+    digest = next((layer.digest for layer in read.layers if layer.media_type == OLLAMA_LAYER), None)
     path = blobs / digest.replace(":", "-") if digest else None
     return path if path is not None and path.is_file() else None

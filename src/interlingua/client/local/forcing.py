@@ -1,6 +1,6 @@
-"""A call that is forced, by grammar. llama.cpp promises a call only somewhere in the answer, and only of models whose
-template has tools; what it keeps to at once is a JSON Schema. So a request that forces a call asks for an object of the
-tool's name and arguments instead, and the answer is told in the caller's protocol as the call that it is.
+"""Forced tool calls, made with a JSON Schema. llama.cpp promises a call only somewhere in the answer, and only for
+models whose template has tools; a JSON Schema binds the answer from its beginning. So the model is asked for an object
+with the tool's name and arguments instead, and the caller gets a tool call in its own protocol.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ..http import HttpRequest
 __all__ = ["ForcedCall", "forced_call"]
 
 PATHS = {"/chat/completions": "openai-chat", "/responses": "openai-responses", "/messages": "anthropic-messages"}
-CHAT = "/chat/completions"
-SAY = "Answer with a call of one of these functions, as a JSON object with its name and its arguments:"
+CHAT_PATH = "/chat/completions"
+INSTRUCTION = "Answer with a call of one of these functions, as a JSON object with its name and its arguments:"
 
 
 class ForcedCall:
-    """A request that forces a call: what to send in its place (``http``), and how the answer is told."""
+    """A request that forces a call: what to send in its place (``http``), and how to convert the answer."""
 
     def __init__(self, http: HttpRequest, path: str, codec: Dialect, request: Request) -> None:
         self.codec, self.request = codec, request
-        body = dialect("openai-chat", "local").encode_request(_asked(request)).body
-        self.http = replace(http, url=http.url.replace(path, CHAT), body=msgspec.json.encode(body))
+        body = dialect("openai-chat", "local").encode_request(_as_schema_request(request)).body
+        self.http = replace(http, url=http.url.replace(path, CHAT_PATH), body=msgspec.json.encode(body))
 
     def answer(self, data: bytes) -> list[bytes]:
         """The answer in the caller's protocol, whole or as a stream."""
@@ -47,7 +47,7 @@ class ForcedCall:
 
 
 def forced_call(http: HttpRequest) -> ForcedCall | None:
-    """What is to be done for a request that forces a call; None for any other."""
+    """The replacement for a request that forces a call; None for any other request."""
     path = next((path for path in PATHS if http.url.endswith(path)), None)
     if path is None or b'"tool_choice"' not in http.body:
         return None
@@ -65,13 +65,13 @@ def _allowed(request: Request) -> list[ToolDefinition]:
     return [tool for tool in tools if choice is None or choice.allows(tool.name)]
 
 
-def _asked(request: Request) -> Request:
+def _as_schema_request(request: Request) -> Request:
     tools = _allowed(request)
-    told = [SAY, *(msgspec.json.encode(_told(tool)).decode() for tool in tools)]
+    lines = [INSTRUCTION, *(msgspec.json.encode(_described(tool)).decode() for tool in tools)]
     schemas = [_schema(tool) for tool in tools]
     return replace(
         request,
-        system=(*request.system, TextBlock("\n".join(told))),
+        system=(*request.system, TextBlock("\n".join(lines))),
         tools=(),
         tool_choice=None,
         stream=False,
@@ -80,7 +80,7 @@ def _asked(request: Request) -> Request:
     )
 
 
-def _told(tool: ToolDefinition) -> dict[str, Json]:
+def _described(tool: ToolDefinition) -> dict[str, Json]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
 
 
@@ -94,7 +94,7 @@ def _schema(tool: ToolDefinition) -> dict[str, Json]:
 
 
 def _as_call(response: Response, turn: int) -> Response:
-    """The answer with its object as a call. One that was cut off has no call: nothing unfinished is run."""
+    """The answer with its object as a tool call. A cut-off answer gets no call, since no unfinished call may be run."""
     made = _parsed(response.text)
     content: tuple[Block, ...] = ()
     if is_object(made) and isinstance(made.get("name"), str) and is_object(made.get("arguments")):

@@ -15,7 +15,7 @@ from ...errors import InvalidRequestError, NotConfigured
 __all__ = ["release", "url_of"]
 
 CONTEXT = 16_384
-"""Tokens of a conversation, if the model was made for as many."""
+"""The default size of the context in tokens, if the model was made for as many."""
 
 _lock = Lock()
 _servers: dict[Path, Any] = {}
@@ -63,17 +63,17 @@ def _started(path: Path, options: Mapping[str, Any]) -> Any:
         server = llama.Server(params)
     except RuntimeError as error:
         raise InvalidRequestError(f"{path} is no model that llama.cpp can load: {error}") from None
-    server.handle_metrics()  # answered by the server's loop: one that is ended before its loop runs never ends
+    server.handle_metrics()  # waits until the server's loop runs: a server that is ended before that never ends
     return server
 
 
 def _threads() -> int:
-    """Half of the processors: llama.cpp waits actively, and two threads on one core take turns at waiting."""
+    """Half of the processors: threads of llama.cpp wait in a busy loop, so two on one core slow each other down."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, available // 2)
 
 
 @atexit.register
 def _end() -> None:
-    """Before the interpreter goes, while the threads of the servers can still end."""
+    """End all servers before the interpreter exits, while their threads can still end."""
     _servers.clear()

@@ -22,8 +22,8 @@ from .servers import release, url_of
 __all__ = ["AsyncLocalTransport", "LocalTransport"]
 
 
-class _Named(Struct):
-    """The name of the model in a body of each of the protocols."""
+class _ModelName(Struct):
+    """The name of the model, which has the same key in the bodies of all three protocols."""
 
     model: str | None = None
 
@@ -32,28 +32,28 @@ class _Local:
     def __init__(self, options: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> None:
         self._options, self._environ = options or {}, os.environ if environ is None else environ
 
-    def _addressed(self, request: HttpRequest) -> HttpRequest:
-        """The request to the server of its model. Blocks until that is there."""
-        model = msgspec.json.decode(request.body, type=_Named).model
+    def _to_server(self, request: HttpRequest) -> HttpRequest:
+        """The request with the URL of its model's server. Blocks until that server is ready."""
+        model = msgspec.json.decode(request.body, type=_ModelName).model
         path = find_model(model, self._environ)
         url = url_of(path, self, self._options)
         return replace(request, url=request.url.replace(IN_PROCESS, url, 1))
 
 
 class LocalTransport(_Local):
-    """For ``Client``."""
+    """The transport of ``Client`` for local models."""
 
     _inner: Transport | None = None
 
     def send(self, request: HttpRequest, abort: Abort) -> Reply:
-        """Send it to the server of its model."""
-        addressed = self._addressed(request)
+        """Send a request to the server of its model."""
+        addressed = self._to_server(request)
         forced = forced_call(addressed)
         if self._inner is None:
             made: Transport = import_module("..transport.blocking", __package__).BlockingTransport()
             self._inner = made
         reply = self._inner.send(addressed if forced is None else forced.http, abort)
-        return reply if forced is None or reply.status != OK else _Told(reply, forced)
+        return reply if forced is None or reply.status != OK else _ForcedReply(reply, forced)
 
     def close(self) -> None:
         """Close the connections, and end the servers that nobody else uses."""
@@ -64,19 +64,19 @@ class LocalTransport(_Local):
 
 
 class AsyncLocalTransport(_Local):
-    """For ``AsyncClient``. The model is loaded in a thread."""
+    """The transport of ``AsyncClient`` for local models. It loads a model in a thread."""
 
     _inner: AsyncTransport | None = None
 
     async def send(self, request: HttpRequest) -> AsyncReply:
-        """Send it to the server of its model."""
-        addressed = await asyncio.to_thread(self._addressed, request)
+        """Send a request to the server of its model."""
+        addressed = await asyncio.to_thread(self._to_server, request)
         forced = forced_call(addressed)
         if self._inner is None:
             made: AsyncTransport = import_module("..transport.aio", __package__).AioTransport()
             self._inner = made
         reply = await self._inner.send(addressed if forced is None else forced.http)
-        return reply if forced is None or reply.status != OK else _AsyncTold(reply, forced)
+        return reply if forced is None or reply.status != OK else _AsyncForcedReply(reply, forced)
 
     async def close(self) -> None:
         """Close the connections, and end the servers that nobody else uses."""
@@ -90,8 +90,8 @@ OK = 200
 STREAM, WHOLE = {"content-type": "text/event-stream"}, {"content-type": "application/json"}
 
 
-class _Told:
-    """The answer to a forced call: it is told when all of it is there."""
+class _ForcedReply:
+    """The reply to a forced call, which is converted when all of it was received."""
 
     def __init__(self, reply: Reply, forced: ForcedCall) -> None:
         self._reply, self._forced = reply, forced
@@ -108,7 +108,7 @@ class _Told:
         self._reply.close()
 
 
-class _AsyncTold:
+class _AsyncForcedReply:
     def __init__(self, reply: AsyncReply, forced: ForcedCall) -> None:
         self._reply, self._forced = reply, forced
         self.status = reply.status

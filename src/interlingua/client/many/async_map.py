@@ -21,7 +21,7 @@ Complete = Callable[[Request], Awaitable[Response]]
 
 
 class _Workers:
-    """The tasks of a map. They do not know the ``AsyncMap``, so that it can be dropped while they run."""
+    """The tasks of a map. They have no reference to the ``AsyncMap``, so that dropping it while they run ends them."""
 
     def __init__(self, work: Work, complete: Complete, inputs: Iterable[Input] | AsyncIterable[Input]) -> None:
         self.work, self._complete = work, complete
@@ -30,8 +30,8 @@ class _Workers:
         self._tasks: list[asyncio.Task[None]] = []
         self._alive = 0
         self._room = asyncio.Semaphore(work.room)
-        self._taking = asyncio.Lock()
-        self._news = asyncio.Event()
+        self._input_lock = asyncio.Lock()
+        self._changed = asyncio.Event()
 
     def start(self) -> None:
         self._tasks = [asyncio.create_task(self._run()) for _ in range(self.work.settings.concurrency)]
@@ -43,19 +43,19 @@ class _Workers:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.work.fail(error)
         self._alive -= 1
-        self._news.set()
+        self._changed.set()
 
     async def _run(self) -> None:
         while self.work.failure is None:
             await self._room.acquire()
-            async with self._taking:
+            async with self._input_lock:
                 given = await self._next_input()
                 if given is END:
                     return
                 task = self.work.task(given)
             if task is not None:
                 await self._answer(task)
-            self._news.set()
+            self._changed.set()
 
     async def _next_input(self) -> Input:
         """The next input; ``END`` after the last."""
@@ -79,7 +79,7 @@ class _Workers:
     async def next(self) -> MapResult | None:
         """The next result; None after the last."""
         while self.work.failure is None:
-            self._news.clear()
+            self._changed.clear()
             is_over = self._alive == 0
             result = self.work.next()
             if result is not None:
@@ -88,7 +88,7 @@ class _Workers:
             if is_over and self.work.failure is None:
                 return None
             if self.work.failure is None:
-                await self._news.wait()
+                await self._changed.wait()
         raise self.work.failure
 
     def cancel(self) -> None:
@@ -105,10 +105,10 @@ class _Workers:
 class AsyncMap(Generic[T]):
     """The results of many requests: ``async for result in …``, or ``results = await …`` for a list of all.
 
-    Leaving ``async with``, an error and the last result end all calls. ``report`` counts what is done.
+    Leaving ``async with``, an error and the last result end all calls. ``report`` counts the results so far.
     """
 
-    _over = True  # until it is made
+    _over = True  # until ``__init__`` is done, for ``__del__``
 
     def __init__(
         self,

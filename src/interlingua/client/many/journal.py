@@ -1,8 +1,8 @@
 """The journal of a map: a file of JSON lines with every answer, so that a map that was interrupted can go on.
 
 The first line names the model. Every other line is an answer or an error, with the place of its request and a digest
-of its content: a journal of other requests is refused. A line is written whole and at once; half a line, at which a
-process was killed, is removed when the file is opened again.
+of its content: a journal of other requests is refused. Each line is written in one piece; an incomplete last line, left
+by a process that was killed, is removed when the file is opened again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ...codec.saving import from_json, to_json
 from ...errors import AdapterError, ParseError, StoreError
 from ...types.response import Response
 
-if sys.platform != "win32":  # there, two processes that use one journal at the same time are not told apart
+if sys.platform != "win32":  # on Windows, nothing prevents two processes from using one journal
     import fcntl
 
-__all__ = ["VERSION", "Journal", "read_kept", "refusal_of"]
+__all__ = ["VERSION", "Journal", "read_saved", "why_refused"]
 
 VERSION = 1
-NOWHERE = -1
+NO_LINE = -1
 
 
 class _Head(Struct, tag="interlingua-map", tag_field="format"):
@@ -43,17 +43,17 @@ class _Line(Struct, omit_defaults=True):
     error: str | None = None
 
 
-def refusal_of(version: int, found: str, model: str) -> str | None:
-    """Why a journal cannot be gone on with: another release or another model wrote it."""
+def why_refused(version: int, found: str, model: str) -> str | None:
+    """Why a journal cannot be continued: a newer release or another model wrote it. None if it can."""
     if version != VERSION:
         return f"has the format {version}, which is newer than this release"
     return None if found == model else f"is of the model {found!r}, and not of {model!r}: give another path"
 
 
-def read_kept(
+def read_saved(
     problem: Callable[[str], StoreError], index: int, key: str, found: str, response: bytes | str | None
 ) -> Response | None:
-    """The answer that is kept for a request; None if it failed. Raises if it is the answer to another one."""
+    """The saved answer to a request; None if the request failed. Raises if the answer is to another request."""
     if found != key:
         raise problem(f"is of other requests: number {index} was another one; give another path")
     if response in (None, b"null"):
@@ -65,7 +65,7 @@ def read_kept(
 
 
 class Journal:
-    """An open journal. It knows the place of each line, and reads an answer when it is asked for."""
+    """An open journal. It remembers only the position of each line, and reads an answer when it is needed."""
 
     def __init__(self, path: str | os.PathLike[str], model: str) -> None:
         self.path = Path(path)
@@ -114,7 +114,7 @@ class Journal:
             found = msgspec.json.decode(head, type=_Head)
         except msgspec.DecodeError:
             raise self._problem("is a file of another kind") from None
-        if (why := refusal_of(found.version, found.model, model)) is not None:
+        if (why := why_refused(found.version, found.model, model)) is not None:
             raise self._problem(why)
 
     def _decoded(self, line: bytes, number: int) -> _Line:
@@ -124,20 +124,20 @@ class Journal:
             raise self._problem(f"is damaged in line {number}: {error}") from None
 
     def _note(self, index: int, place: int) -> None:
-        self._places.extend([NOWHERE] * (index + 1 - len(self._places)))
+        self._places.extend([NO_LINE] * (index + 1 - len(self._places)))
         self._places[index] = place
 
     def find(self, index: int, key: str) -> Response | None:
         """The answer to this request, if there is one. Raises if the journal is of other requests."""
-        place = self._places[index] if index < len(self._places) else NOWHERE
-        if place == NOWHERE:
+        place = self._places[index] if index < len(self._places) else NO_LINE
+        if place == NO_LINE:
             return None
         self._file.seek(place)
         line = self._decoded(self._file.readline(), index + 2)
-        return read_kept(self._problem, index, key, line.key, bytes(line.response))
+        return read_saved(self._problem, index, key, line.key, bytes(line.response))
 
     def add(self, index: int, key: str, response: Response | None, error: AdapterError | None) -> None:
-        """Write what became of a request. If that fails, the error has the answer."""
+        """Write the answer or the error of a request. If writing fails, the raised error has the answer."""
         answer = Raw(b"null" if response is None else to_json(response))
         try:
             self._append(_Line(index, key, answer, None if error is None else f"{type(error).__name__}: {error}"))

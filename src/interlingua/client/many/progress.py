@@ -66,5 +66,5 @@ class _Rich:
 
 
 def standard_error() -> TextIO | None:
-    """Where the bar is shown; None in a program without it."""
+    """The stream on which the bar is shown; None in a program without standard error."""
     return sys.stderr

@@ -1,4 +1,4 @@
-"""What became of each request, and of all of them."""
+"""The result of each request, and the totals of all of them."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ from ..limiter import Limiter
 __all__ = ["END", "Input", "Inputs", "MapOptions", "MapSettings", "as_request", "check_inputs", "key_of"]
 
 Input: TypeAlias = Request | Message | str | Block | Sequence[Message | Mapping[str, Any]] | Sequence[str | Block]
-"""A request; or a user's message, a conversation, or what a user says."""
+"""A request, a message, a conversation, or the content of a user's message."""
 Inputs: TypeAlias = Iterable[Input] | AsyncIterable[Input]
 END: Any = object()
 """What comes after the last input."""
 OnError = Literal["keep", "raise"]
 NOT_CONTENT = ("request_id", "stream")
-"""Fields that do not change what is asked."""
+"""Fields of a request that do not belong to its content."""
 
 
 class MapOptions(TypedDict, total=False):
@@ -51,8 +51,7 @@ class MapSettings(Struct, frozen=True, kw_only=True):
     others go on; ``"raise"``: the first error ends it all. ``ordered``: results come in the order of the requests, else
     as they are ready. ``journal`` is a file that keeps the answers, so that they are not asked for again; one that ends
     in ``.db`` or ``.sqlite`` is SQLite, any other JSON lines. ``defaults`` has the fields that a request leaves unset.
-    ``total`` is the number of requests for the progress bar. ``output`` is
-    the type of the answers."""
+    ``total`` is the number of requests for the progress bar. ``output`` is the type of the answers."""
 
     concurrency: int = 8
     rate: int | None = None
@@ -83,7 +82,7 @@ class MapSettings(Struct, frozen=True, kw_only=True):
 
 
 def check_inputs(inputs: object) -> None:
-    """Raise if these are not many inputs: a string would be asked letter by letter."""
+    """Raise if these are not many inputs. A string would become one request for each letter."""
     kind = type(inputs)
     if issubclass(kind, str | bytes | Mapping) or not issubclass(kind, Iterable | AsyncIterable):
         raise TypeError(f"a map takes many requests, as a list or any iterable, not one {kind.__name__}")
@@ -116,6 +115,6 @@ def _messages(given: Any) -> Sequence[Message]:
 
 
 def key_of(request: Request) -> str:
-    """What identifies the content of a request in a journal."""
+    """The digest of a request's content, by which a journal recognises it."""
     plain = structs.replace(request, **dict.fromkeys(NOT_CONTENT))
     return hashlib.sha256(to_json(clean(plain))).hexdigest()[:32]

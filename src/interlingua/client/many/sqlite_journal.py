@@ -1,6 +1,6 @@
 """The journal of a map in an SQLite file: the same facts as in ``journal.py``, in a table that programs can query.
 
-Every answer is a transaction of its own. One map at a time holds the file: SQLite's own lock says so.
+Every answer is a transaction of its own. SQLite's own lock lets only one map at a time use the file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from ...codec.saving import to_json
 from ...errors import AdapterError, StoreError
 from ...types.response import Response
-from .journal import VERSION, Journal, read_kept, refusal_of
+from .journal import VERSION, Journal, read_saved, why_refused
 
 __all__ = ["SqliteJournal", "journal_at"]
 
@@ -26,17 +26,17 @@ SCHEMA = (
     "CREATE TABLE IF NOT EXISTS map (version INTEGER NOT NULL, model TEXT NOT NULL)",
     """CREATE TABLE IF NOT EXISTS answers
     (place INTEGER PRIMARY KEY, key TEXT NOT NULL, response TEXT, error TEXT)""",
-    "SELECT place, key, response, error FROM answers LIMIT 0",  # a table of this name may be somebody else's
+    "SELECT place, key, response, error FROM answers LIMIT 0",  # fails if another program made a table of this name
 )
 
 
 def journal_at(path: str | os.PathLike[str], model: str) -> Journal | SqliteJournal:
-    """The journal at a path: SQLite if it ends so, else JSON lines."""
+    """The journal at a path: SQLite if its suffix is one of SQLite's, else JSON lines."""
     return (SqliteJournal if Path(path).suffix in SUFFIXES else Journal)(path, model)
 
 
 class SqliteJournal:
-    """As ``Journal``."""
+    """An open journal in an SQLite file, with the methods of ``Journal``."""
 
     def __init__(self, path: str | os.PathLike[str], model: str) -> None:
         self.path = Path(path)
@@ -61,7 +61,7 @@ class SqliteJournal:
         head: tuple[int, str] | None = self._open.execute("SELECT version, model FROM map").fetchone()
         if head is None:
             self._open.execute("INSERT INTO map VALUES (?, ?)", (VERSION, model))
-        elif (why := refusal_of(head[0], head[1], model)) is not None:
+        elif (why := why_refused(head[0], head[1], model)) is not None:
             raise self._problem(why)
         self._open.execute("COMMIT")
 
@@ -71,14 +71,14 @@ class SqliteJournal:
             row = self._open.execute("SELECT key, response FROM answers WHERE place = ?", (index,)).fetchone()
         except sqlite3.Error as error:
             raise self._problem(_why(error)) from None
-        return None if row is None else read_kept(self._problem, index, key, row[0], row[1])
+        return None if row is None else read_saved(self._problem, index, key, row[0], row[1])
 
     def add(self, index: int, key: str, response: Response | None, error: AdapterError | None) -> None:
-        """Write what became of a request. If that fails, the error has the answer."""
-        kept = None if response is None else to_json(response).decode()
-        told = None if error is None else f"{type(error).__name__}: {error}"
+        """Write the answer or the error of a request. If writing fails, the raised error has the answer."""
+        answer = None if response is None else to_json(response).decode()
+        failed = None if error is None else f"{type(error).__name__}: {error}"
         try:
-            self._open.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", (index, key, kept, told))
+            self._open.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", (index, key, answer, failed))
         except sqlite3.Error as failure:
             problem = self._problem(f"cannot be written: {failure}")
             problem.response = response

@@ -19,17 +19,17 @@ __all__ = ["SyncMap"]
 Complete = Callable[[Request], Response]
 Cancel = Callable[[str], object]
 SECONDS_BETWEEN = 0.05
-"""How often a thread that has not begun its call yet is told to stop."""
+"""Seconds between two attempts to cancel the call of a thread, which may not have begun at the first one."""
 
 
 class _Threads:
-    """The threads of a map. They do not know the ``SyncMap``, so that it can be dropped while they run."""
+    """The threads of a map. They have no reference to the ``SyncMap``, so that dropping it while they run ends them."""
 
     def __init__(self, work: Work, complete: Complete, cancel: Cancel, inputs: Iterable[Input]) -> None:
         self.work, self._complete, self._cancel = work, complete, cancel
         self._inputs: Iterator[Input] | None = iter(inputs)
         self._room = Semaphore(work.room)
-        self._taking, self._news = Lock(), Condition()
+        self._input_lock, self._changed = Lock(), Condition()
         self._running: set[str] = set()
         self._stopped = False
         count = work.settings.concurrency
@@ -47,17 +47,17 @@ class _Threads:
                     break
                 for task in found:
                     self._answer(task)
-                self._tell()
+                self._notify()
         except BaseException as error:  # noqa: BLE001  # it is raised where the results are read
             self.work.fail(error)
         finally:
-            with self._news:
+            with self._changed:
                 self._alive -= 1
-                self._news.notify_all()
+                self._changed.notify_all()
 
     def _take(self) -> list[Task] | None:
-        """The next task, none if its answer is known; None after the last input."""
-        with self._taking:
+        """A list with the next task, or an empty one if its answer is known; None after the last input."""
+        with self._input_lock:
             if self._inputs is None or self._stopped:
                 return None
             given = next(self._inputs, END)
@@ -79,13 +79,13 @@ class _Threads:
         finally:
             self._running.discard(id)
 
-    def _tell(self) -> None:
-        with self._news:
-            self._news.notify_all()
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def next(self) -> MapResult | None:
         """The next result; None after the last."""
-        with self._news:
+        with self._changed:
             while self.work.failure is None:
                 is_over = self._alive == 0
                 result = self.work.next()
@@ -94,7 +94,7 @@ class _Threads:
                     return result
                 if is_over:
                     return None
-                self._news.wait()
+                self._changed.wait()
         raise self.work.failure
 
     def stop(self) -> None:
@@ -116,7 +116,7 @@ class _Threads:
 class SyncMap(Generic[T]):
     """The results of many requests, as ``AsyncMap``: ``for result in …``, or ``list(…)``."""
 
-    _over = True  # until it is made
+    _over = True  # until ``__init__`` is done, for ``__del__``
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is to be done, what is done and what is handed out next, without waiting. A lock makes it safe for threads."""
+"""The state of a map: inputs taken, results ready and handed out. Nothing waits; a lock makes it safe for threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...models.pricing import Pricing
 from ...types.request import Request
 from ...types.response import Response
 from ..adapter import new_ulid
-from ..asking import asked, read_answer
+from ..asking import read_answer, with_output_schema
 from .progress import Progress, progress_on, standard_error
 from .results import MapReport, MapResult
 from .settings import Input, Inputs, MapSettings, as_request, check_inputs, key_of
@@ -25,7 +25,7 @@ from .sqlite_journal import journal_at
 __all__ = ["Task", "Work"]
 
 AHEAD = 4
-"""How many results may be ready and not read, for each call at once. More inputs are not taken before."""
+"""How many results may be ready but unread, for each concurrent call, before no more inputs are taken."""
 
 
 class Task(Struct, frozen=True):
@@ -44,7 +44,7 @@ class Work:
         self.settings = settings
         self.report = MapReport()
         self.failure: BaseException | None = None
-        """What ends the map before all is done."""
+        """The error that ended the map early."""
         self.room = settings.concurrency * (1 + AHEAD)
         """How many inputs may be taken beyond the results that were handed out."""
         self._output: Output[Any] | None = None if settings.output is None else output_of(settings.output)
@@ -60,13 +60,13 @@ class Work:
         self._lock = Lock()
 
     def task(self, given: Input) -> Task | None:
-        """The next input as a task; None if its answer is in the journal, and ready."""
+        """The next input as a task; None if its answer is in the journal, which makes the result ready at once."""
         request = as_request(given, self.settings.defaults)
         with self._lock:
             index, self._taken = self._taken, self._taken + 1
             key, known = "", None
             if self._journal is not None:
-                key = key_of(request if self._output is None else asked(request, self._output))
+                key = key_of(request if self._output is None else with_output_schema(request, self._output))
                 known = self._journal.find(index, key)
         request = replace(request, request_id=request.request_id or new_ulid())
         task = Task(index, request, key)
@@ -78,7 +78,7 @@ class Work:
         return None
 
     def done(self, task: Task, response: Response | None, error: AdapterError | None) -> None:
-        """A task is done. Its result is kept in the journal before it is handed out."""
+        """Note the result of a task. It is written to the journal before it is handed out."""
         if self._journal is not None:
             with self._lock:
                 self._journal.add(task.index, task.key, response, error)
@@ -114,7 +114,7 @@ class Work:
             return self._ready.popleft()
 
     def close(self) -> None:
-        """Nothing more is done. It may be called twice."""
+        """Close the journal and the progress bar. It may be called twice."""
         with self._lock:
             journal, self._journal = self._journal, None
             bar, self._progress = self._progress, None

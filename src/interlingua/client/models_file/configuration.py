@@ -29,10 +29,10 @@ from .models_yaml import AdapterEntry, Defaults, ModelEntry, ModelsFile
 __all__ = ["Adapter", "Configuration", "Place"]
 
 NOTHING_SET = Defaults()
-OURS = Catalogue(())
+OUR_NAMES = Catalogue(())
 """Our own names of models, and nothing else."""
 MOST_REMEMBERED = 256
-"""Names whose places are remembered: each call asks for one."""
+"""The most names whose places are cached: each call looks one up."""
 
 
 class Adapter(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Place(Struct, frozen=True, kw_only=True):
         """The request with the model's and then the adapter's defaults for fields that it does not set."""
         for defaults in ((self.entry.defaults if self.entry else None), self.adapter.defaults):
             if defaults is not None and defaults != NOTHING_SET:
-                request = _filled(request, defaults)
+                request = _fill(request, defaults)
         return request
 
 
@@ -91,8 +91,8 @@ class Configuration:
         self.adapters = {name: _adapter(name, entry, environ, source) for name, entry in entries.items()}
         self.file_adapters = tuple(file.adapters)
         self.warnings = tuple(_warnings(file, source))
-        self._only = next(iter(file.adapters)) if len(file.adapters) == 1 else None
-        self._names = {alias: name for name, entry in self.models.items() for alias in entry.aliases}
+        self._only_id = next(iter(file.adapters)) if len(file.adapters) == 1 else None
+        self._aliases = {alias: name for name, entry in self.models.items() for alias in entry.aliases}
         self._places: dict[str, Place] = {}
         below = Catalogue().layers if layers is None else layers
         self.catalogue = Catalogue((*below, _Overrides(self)))
@@ -119,21 +119,21 @@ class Configuration:
         name = self.our_spelling(name)
         entry = self.models.get(name)
         if entry is not None:
-            adapter = self.adapter(entry.adapter or self._only or "")
-            return Place(adapter=adapter, model=entry.wire_name or self._wire(adapter, name), entry=entry)
+            adapter = self.adapter(entry.adapter or self._only_id or "")
+            return Place(adapter=adapter, model=entry.wire_name or self._wire_name(adapter, name), entry=entry)
         prefix, colon, model = name.partition(":")
         if not colon:
-            prefix, model = self._only or self._home(name), name
-        elif prefix not in self.adapters and self._only is not None:
-            prefix, model = self._only, name  # the colon is a part of the model's name
+            prefix, model = self._only_id or self._home_provider(name), name
+        elif prefix not in self.adapters and self._only_id is not None:
+            prefix, model = self._only_id, name  # the colon is a part of the model's name
         adapter = self.adapter(prefix, name)
-        wire = self._wire(adapter, model)
+        wire = self._wire_name(adapter, model)
         return Place(adapter=adapter, model=wire, entry=self._entry(adapter, model, wire))
 
     def our_spelling(self, name: str) -> str:
-        """A model's name in ``models``, or ``adapter:model``, where the name is an alias or in the way of others."""
-        name = self._names.get(name, name)
-        if name in self.models or self._only is not None:
+        """The model's name that an alias stands for; else ``adapter:model`` for spellings such as ``adapter/model``."""
+        name = self._aliases.get(name, name)
+        if name in self.models or self._only_id is not None:
             return name
         return FAMILY_NAMES.get(name) or our_spelling(name, self.adapters)
 
@@ -155,19 +155,19 @@ class Configuration:
         """The wire name of an adapter's default model; of its ``balanced`` tier if none is given."""
         row = self.adapter(adapter)
         wanted = row.default_model or "balanced"
-        place = self.locate(wanted) if wanted in self.models or wanted in self._names else None
-        wire = place.model if place is not None and place.adapter.id == row.id else self._wire(row, wanted)
+        place = self.locate(wanted) if wanted in self.models or wanted in self._aliases else None
+        wire = place.model if place is not None and place.adapter.id == row.id else self._wire_name(row, wanted)
         return None if wire == "balanced" else wire
 
-    def _home(self, name: str) -> str:
+    def _home_provider(self, name: str) -> str:
         is_plain = "/" not in name.removeprefix("models/")  # Google's own names begin so
         found = ALWAYS_HOME.get(name) or home(name) if is_plain else None
         if found is None:
-            raise ValueError(f"no model is called {name!r}; {self._instead(name)}")
+            raise ValueError(f"no model is called {name!r}; {self._suggestion(name)}")
         return found
 
-    def _instead(self, name: str) -> str:
-        known = sorted({*self.models, *self._names})
+    def _suggestion(self, name: str) -> str:
+        known = sorted({*self.models, *self._aliases})
         if (instead := advice_for(name)) is not None:
             return instead
         near = _similar(name, [*known, *self.adapters, *FAMILY_NAMES, *TIER_NAMES])
@@ -176,7 +176,7 @@ class Configuration:
         advice = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
         return f"{advice}, or one of the configured: {', '.join(known)}" if known else advice
 
-    def _wire(self, adapter: Adapter, model: str) -> str:
+    def _wire_name(self, adapter: Adapter, model: str) -> str:
         """The provider's name of a model: by ``model_map``, then by the user's tiers, then by ours; else as written.
 
         A wire name is returned as it is, so that a name may be looked up twice.
@@ -184,13 +184,13 @@ class Configuration:
         model = adapter.model_map.get(model, model)
         tier = TIER_NAMES.get(model)
         for name, entry in self.models.items() if tier is not None else ():
-            if TIER_NAMES.get(entry.tier or "") == tier and (entry.adapter or self._only) == adapter.id:
+            if TIER_NAMES.get(entry.tier or "") == tier and (entry.adapter or self._only_id) == adapter.id:
                 return entry.wire_name or name
-        return OURS.wire_name(adapter.provider.name, model)
+        return OUR_NAMES.wire_name(adapter.provider.name, model)
 
     def _entry(self, adapter: Adapter, model: str, wire: str) -> ModelEntry | None:
         for name, entry in self.models.items():
-            if (entry.adapter or self._only) == adapter.id and (name == model or (entry.wire_name or name) == wire):
+            if (entry.adapter or self._only_id) == adapter.id and (name == model or (entry.wire_name or name) == wire):
                 return entry
         return None
 
@@ -248,7 +248,7 @@ def _adapter(name: str, entry: AdapterEntry, environ: Mapping[str, str], source:
         default_model=entry.default_model,
         model_map=entry.model_map,
         defaults=entry.defaults,
-        missing=None if key or not _needs_key(entry, row) else _what_to_do(name, row, source),
+        missing=None if key or not _needs_key(entry, row) else _key_advice(name, row, source),
     )
 
 
@@ -276,7 +276,7 @@ def _needs_key(entry: AdapterEntry, row: Provider) -> bool:
     return row.auth.kind not in ("none", "sigv4", "google") and not given
 
 
-def _what_to_do(name: str, row: Provider, source: str | None) -> str:
+def _key_advice(name: str, row: Provider, source: str | None) -> str:
     variable = row.auth.keys[0] if row.auth.keys else "a variable"
     other = f", or name another one in {source} (adapters.{name}.api_key_env)" if source else ""
     return f"{name} has no key: set the environment variable {variable}{other}"
@@ -290,7 +290,7 @@ def _warnings(file: ModelsFile, source: str | None) -> list[str]:
     ]
 
 
-def _filled(request: Request, defaults: Defaults) -> Request:
+def _fill(request: Request, defaults: Defaults) -> Request:
     values = {name: value for name, value in structs.asdict(defaults).items() if value is not None}
     if defaults.thinking is not None:
         values["thinking"] = Thinking(**structs.asdict(defaults.thinking))

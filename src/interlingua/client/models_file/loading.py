@@ -53,7 +53,7 @@ def _folder(environ: Mapping[str, str]) -> Path | None:
 def load_configuration(
     path: str | Path | None = None, *, environ: Mapping[str, str], layers: tuple[Layer, ...] | None = None
 ) -> Configuration:
-    """One snapshot. Without a file it has only the built-in providers. Keys in the file cause a warning."""
+    """Read one snapshot. Without a file it has only the built-in providers. Keys in the file cause a warning."""
     found = find_models_file(path, environ)
     if found is None:
         return Configuration(environ=environ, layers=layers)
@@ -67,5 +67,5 @@ def load_configuration(
 def watch_configuration(
     path: str | Path | None = None, *, environ: Mapping[str, str], layers: tuple[Layer, ...] | None = None
 ) -> WatchedFile[Configuration]:
-    """The newest usable snapshot."""
+    """The configuration as a watched file, whose ``current`` is the newest usable snapshot."""
     return WatchedFile(_place(path, environ), lambda: load_configuration(path, environ=environ, layers=layers))

@@ -19,7 +19,7 @@ from ...models.catalogue.prices import Price
 from ...models.catalogue.tiers import TIER_NAMES
 from ...models.providers import PROVIDERS
 from ...types.words import ErrorClass
-from ..config import without_scheme
+from ..config import scheme_problem
 from ..secrets import Secret
 from .yaml_lines import ConfigError, Lines, Path, Problem, read_yaml
 
@@ -314,12 +314,12 @@ def _adapter_problems(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
         if entry.api_key_env is not None and not _is_variable(entry.api_key_env):
             problem = "`api_key_env` is the name of a variable, not the key"  # the key is not repeated
             yield Problem(_line(lines, (*at, "api_key_env")), f"adapters.{name}: {problem}")
-        if entry.base_url is not None and (wrong := without_scheme(entry.base_url)):
+        if entry.base_url is not None and (wrong := scheme_problem(entry.base_url)):
             yield Problem(_line(lines, (*at, "base_url")), f"adapters.{name}: {wrong}")
-        for ours, theirs in entry.model_map.items():
-            if entry.model_map.get(theirs, theirs) != theirs:
-                problem = f"`{ours}` maps to `{theirs}`, which is mapped itself; write the final name"
-                yield Problem(_line(lines, (*at, "model_map", ours)), f"adapters.{name}.model_map: {problem}")
+        for alias, target in entry.model_map.items():
+            if entry.model_map.get(target, target) != target:
+                problem = f"`{alias}` maps to `{target}`, which is mapped itself; write the final name"
+                yield Problem(_line(lines, (*at, "model_map", alias)), f"adapters.{name}.model_map: {problem}")
 
 
 def _is_variable(name: str) -> bool:

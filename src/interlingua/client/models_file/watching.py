@@ -39,10 +39,10 @@ def stamp_of(path: str | None) -> tuple[int, int, int] | None:
 
 
 class WatchedFile(Generic[T]):
-    """What ``read`` makes of a file, now and whenever the file changes.
+    """The value that ``read`` makes of a file, now and whenever the file changes.
 
-    ``refresh`` asks for the file's stamp (one ``stat``) and reads it again if that is new; whoever uses what was read
-    before keeps it. A file with mistakes changes nothing: ``error`` says what is wrong, and it is logged once.
+    ``refresh`` compares the file's stamp (one ``stat``) and reads the file again if it is new; values that were read
+    before stay valid. A file with mistakes changes nothing: ``error`` says what is wrong, and it is logged once.
     """
 
     def __init__(self, path: Path | None, read: Callable[[], T]) -> None:
@@ -53,7 +53,7 @@ class WatchedFile(Generic[T]):
         self.error: ConfigError | None = None
 
     def refresh(self) -> bool:
-        """Whether it was read again."""
+        """Read the file again if it changed. Returns whether there is a new value."""
         stamp = stamp_of(self._path)
         if stamp == self._stamp:
             return False

@@ -1,4 +1,4 @@
-"""The network: one narrow interface, and no JSON, no retries, no meaning. Libraries are loaded when first used."""
+"""The network: one narrow interface that only moves bytes, without JSON and retries. Libraries are loaded on use."""
 
 from .base import Abort, AsyncReply, AsyncTransport, Reply, Transport
 

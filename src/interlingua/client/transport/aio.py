@@ -33,13 +33,13 @@ PLAIN_URL = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?
 
 
 class _AioReply(TimedReply):
-    """Of aiohttp's session."""
+    """A reply of aiohttp's session."""
 
     def __init__(self, response: aiohttp.ClientResponse, timed: TimedRequest, url: str) -> None:
         super().__init__(response.status, _headers(response), timed, url)
         self._response, self._content = response, response.content
         transport = transport_of(response.connection)
-        self._early = None if transport is None or not transport.get_write_buffer_size() else transport
+        self._unsent = None if transport is None or not transport.get_write_buffer_size() else transport
         timed.begin(self._cut)
         if timed.patience is not None:
             _stop_read_timer(response)
@@ -54,7 +54,7 @@ class _AioReply(TimedReply):
         except CAUGHT as error:
             end = self.failed(error)
         finally:
-            timed.since = None
+            timed.waiting_since = None
         if chunk:
             return chunk
         timed.end()
@@ -70,7 +70,7 @@ class _AioReply(TimedReply):
 
     def _cut(self) -> None:
         """Close the connection, unless the answer was read to its end and its request sent to its end."""
-        transport = self._early or transport_of(self._response.connection)
+        transport = self._unsent or transport_of(self._response.connection)
         if transport is not None:
             transport.abort()
         self._response.close()
@@ -154,7 +154,7 @@ class AioTransport:
         )
 
     async def _open(self) -> tuple[aiohttp.ClientSession, SharedTimer]:
-        """A new session. Connections of another event loop, most likely a closed one, cannot be used in this one."""
+        """Open a session. Connections of another event loop, most likely a closed one, cannot be used in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
         self._heads.clear()
         self._latest_heads.clear()
@@ -174,8 +174,8 @@ class AioTransport:
         return session, timer
 
     def _head(self, request: HttpRequest) -> Head | None:
-        """The head of a request that needs no session. Remembered, because most calls repeat an earlier one: that of
-        the last call of this URL, and those of callers with other headers."""
+        """The head of a request that needs no session; None if it needs one. Heads are cached, because most calls
+        repeat an earlier one: the last head of each URL, which is looked up first, and those with other headers."""
         if len(request.body) > LONGEST or request.method != "POST":
             return None
         url, headers = request.url, request.headers
@@ -225,7 +225,7 @@ class AioTransport:
 
 
 def _remember(known: dict[K, V], key: K, value: V) -> None:
-    """Keep the newest."""
+    """Add to a cache. If it is full, its oldest entry is removed."""
     if key not in known and len(known) >= MOST_REMEMBERED:
         del known[next(iter(known))]
     known[key] = value
@@ -246,5 +246,5 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
-    """With names in lower case. Of those that occur several times, such as cookies, the last."""
+    """The headers, with names in lower case. If a name occurs several times, as for cookies, the last one is kept."""
     return {name.lower(): value for name, value in response.headers.items()}

@@ -60,18 +60,18 @@ class AsyncReply(Protocol):
 
 Behind = Awaitable[object] | None
 Write = Callable[[bytes], Behind]
-"""Takes some of a body, and gives what to wait for if it is behind."""
+"""A consumer of the chunks of a body. It returns an awaitable if it cannot keep up, else None."""
 
 
 def pour(reply: AsyncReply, write: Write, chunks: AsyncIterator[bytes] | None = None) -> Coroutine[Any, Any, None]:
-    """Hand the body of a reply to ``write`` as it comes. A reply that has a method of this name does it itself; of
-    others, ``chunks`` are read, if somebody has them already."""
+    """Pass the body of a reply to ``write`` as it arrives. A reply with a method ``pour`` does it itself; for others,
+    ``chunks`` are read, which are ``reply.chunks()`` if the caller has not begun to read it."""
     own: Callable[[Write], Coroutine[Any, Any, None]] | None = getattr(reply, "pour", None)
     return _pour(chunks or reply.chunks(), write) if own is None else own(write)
 
 
 def come_with_head(reply: AsyncReply) -> bytes | None:
-    """The whole body, if it came together with the head and the reply can tell."""
+    """The whole body if it was received together with the head and the reply can tell, else None."""
     own: Callable[[], bytes | None] | None = getattr(reply, "come_with_head", None)
     return None if own is None else own()
 
@@ -152,7 +152,7 @@ def is_asked_for_certificate(error: BaseException) -> bool:
 
 
 def certificate_asked(host: str) -> NetworkError:
-    """The error for a server that wants to see a certificate of the client's."""
+    """The error for a server that requires a certificate of the client."""
     return NetworkError(
         f"{host}: the server asks for a certificate; give AdapterConfig(client_cert=...)", retryable=False
     )

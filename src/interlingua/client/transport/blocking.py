@@ -77,7 +77,7 @@ class _ServerConnection(Connection):
             self.secure(context(), host)
 
     def _tunnel(self, target: str, proxy: SplitResult, timeouts: Timeouts) -> None:
-        answer = self.ask("CONNECT", target, {"host": target, **_proxy_key(proxy)}, seconds=timeouts.connect)
+        answer = self.send_request("CONNECT", target, {"host": target, **_proxy_key(proxy)}, seconds=timeouts.connect)
         if not 200 <= answer.status < 300:
             raise NetworkError(f"{target}: the proxy {proxy.hostname} refused to connect (status {answer.status})")
         answer.close()
@@ -88,7 +88,7 @@ class _ServerConnection(Connection):
         headers = {"host": self.url.netloc, **request.headers}
         if self.proxy and self.url.scheme == "http":
             path, headers = request.url, headers | _proxy_key(self.proxy)
-        return self.ask(request.method, path, headers, request.body, request.timeouts.read)
+        return self.send_request(request.method, path, headers, request.body, request.timeouts.read)
 
 
 class _BlockingReply:
@@ -123,7 +123,7 @@ class _BlockingReply:
                 self._finish()
 
     def _finish(self) -> None:
-        """The body was read to its end: keep the connection for another request."""
+        """Keep the connection for another request, since the body was read to its end."""
         if self._open and not self._answer.closes:
             self._open = False
             self._answer.close()
@@ -138,8 +138,8 @@ class _BlockingReply:
 
 
 class BlockingTransport:
-    """``tls`` is an ``ssl.SSLContext``, or False for no checks. ``proxy`` is the URL of a proxy; without it, and with
-    ``trust_env``, the environment decides."""
+    """A transport with a pool of idle connections. ``tls`` is an ``ssl.SSLContext``, or False for no checks. ``proxy``
+    is the URL of a proxy; without it, and with ``trust_env``, the environment decides."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class BlockingTransport:
             abort.closes(connection.cut)
             if idle is None:
                 connection.open(request.timeouts, self._context)
-                abort.closes(connection.cut)  # it may have been set before there was anything to close
+                abort.closes(connection.cut)  # ``abort`` may have been set before there was a socket to close
             return _BlockingReply(connection, connection.post(request), request.timeouts.read, self)
         except AdapterError:
             connection.close()

@@ -33,7 +33,7 @@ CANNOT_SEND = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 class Answer(http.client.HTTPResponse):
     """The final answer. Interim answers (1xx) are skipped; the library skips only 100.
 
-    ``closes``: whether the server closes the connection after it. The library does not know: it would close earlier.
+    ``closes``: whether the server closes the connection after it. The library must not know: it would close too early.
     """
 
     closes = False
@@ -54,7 +54,7 @@ class Answer(http.client.HTTPResponse):
 
 
 class Connection:
-    """``until`` is the deadline of the current step (connect, headers, next bytes), ``whole`` that of the request."""
+    """Has two deadlines: ``until`` for the current step (connect, headers, next bytes), ``whole`` for the request."""
 
     def __init__(self) -> None:
         self.whole = self.until = Deadline(None, time.monotonic)
@@ -75,7 +75,7 @@ class Connection:
         """Begin the next step, with a time limit."""
         self.until = self.whole.within(seconds)
 
-    def arm(self) -> socket.socket | _InnerTls:
+    def timed_socket(self) -> socket.socket | _InnerTls:
         """The socket, with the time that is left for this step as its timeout. Called before every read and write."""
         assert self._socket is not None
         left = self.until.left() if self._waits else 0.0
@@ -90,9 +90,11 @@ class Connection:
         """Connect to the first address (as ``getaddrinfo`` gives them) that accepts."""
         problem: OSError = OSError("the host has no address")
         for family, kind, protocol, _, place in addresses:
-            self._wire = self._socket = made = socket.socket(family, kind, protocol)  # set now, for ``cut``
+            self._wire = self._socket = made = socket.socket(
+                family, kind, protocol
+            )  # set before connecting, so that ``cut`` works
             try:
-                self.arm()
+                self.timed_socket()
                 made.connect(place)
                 made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._http.sock = self
@@ -105,19 +107,19 @@ class Connection:
     def secure(self, context: ssl.SSLContext, host: str) -> None:
         """Use TLS from now on, inside the existing TLS if there is one. What was received before is not read."""
         if isinstance(self._socket, ssl.SSLSocket):
-            self._socket = _InnerTls(self._socket, context, host, self.arm)
+            self._socket = _InnerTls(self._socket, context, host, self.timed_socket)
         else:
             assert self._wire is not None
             made = context.wrap_socket(self._wire, server_hostname=host, do_handshake_on_connect=False)
             self._wire = self._socket = made
         self._raw = _Raw(self)
         self._reader = _Reader(self._raw)
-        self.arm()
+        self.timed_socket()
         self._socket.do_handshake()
 
     # ------------------------------------------------------------------------------------------------ requests
 
-    def ask(
+    def send_request(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes = b"", seconds: float | None = None
     ) -> Answer:
         """Send a request and read the headers of its answer. The time limit grows with the body."""
@@ -151,11 +153,11 @@ class Connection:
         return self._reader
 
     def sendall(self, data: bytes) -> None:
-        """Send until all is sent, or until the server answers or stops reading: its answer is read then."""
+        """Send until all is sent, or until the server answers or stops reading; then its answer is read."""
         view = memoryview(data)
         try:
             while view and not self.used_up:
-                view = view[self.arm().send(view[:CHUNK]) :]
+                view = view[self.timed_socket().send(view[:CHUNK]) :]
                 if view:
                     self._wait_to_send()
         except CANNOT_SEND:
@@ -198,7 +200,7 @@ class _Raw(RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int | None:
         try:
-            count = self._connection.arm().recv_into(buffer)
+            count = self._connection.timed_socket().recv_into(buffer)
         except NOTHING_YET:
             return None
         self.ended = count == 0

@@ -48,31 +48,31 @@ class Network(Struct, frozen=True):
     tls: ssl.SSLContext | None = None
 
 
-OPEN = Network()
+PUBLIC = Network()
 
 Fetch = Callable[[str, Allowance], Awaitable[Fetched]]
 FetchBlocking = Callable[[str, Allowance], Fetched]
 
 
-def _late(seconds: float | None) -> Refusal:
+def _timeout_refusal(seconds: float | None) -> Refusal:
     return Refusal(f"it took more than {seconds or 0:.3g} seconds")
 
 
-def _texts(found: Sequence[Any]) -> list[str]:
+def _address_texts(found: Sequence[Any]) -> list[str]:
     return [str(place[4][0]) for place in found]
 
 
 # ------------------------------------------------------------------------------------------------------------ async
 
 
-async def fetch(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
+async def fetch(url: str, allowance: Allowance, network: Network = PUBLIC) -> Fetched:
     """Fetch a URL. Anything that goes wrong is raised as a ``Refusal`` with the reason."""
     seconds = allowance.deadline().left()
     try:
         async with asyncio.timeout(seconds):
             return await _follow(Hop.of(url), allowance, network)
     except TimeoutError:
-        raise _late(seconds) from None
+        raise _timeout_refusal(seconds) from None
 
 
 async def _follow(hop: Hop, allowance: Allowance, network: Network) -> Fetched:
@@ -90,7 +90,7 @@ async def _look_up(hop: Hop, network: Network) -> Sequence[str]:
         return network.lookup(hop.host, hop.port)
     loop = asyncio.get_running_loop()
     try:
-        return _texts(await loop.getaddrinfo(hop.host, hop.port, type=socket.SOCK_STREAM))
+        return _address_texts(await loop.getaddrinfo(hop.host, hop.port, type=socket.SOCK_STREAM))
     except (OSError, UnicodeError):
         raise Refusal(f"the host {hop.host} is not known") from None
 
@@ -144,7 +144,7 @@ async def _read(response: ClientResponse, allowance: Allowance) -> bytes:
 # --------------------------------------------------------------------------------------------------------- blocking
 
 
-def fetch_blocking(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
+def fetch_blocking(url: str, allowance: Allowance, network: Network = PUBLIC) -> Fetched:
     """As ``fetch``, blocking. The time of the system's name lookup is not limited."""
     hop, whole = Hop.of(url), allowance.deadline()
     seconds = whole.left()
@@ -156,7 +156,7 @@ def fetch_blocking(url: str, allowance: Allowance, network: Network = OPEN) -> F
                 return outcome
             hop = outcome
     except TimeoutError:
-        raise _late(seconds) from None
+        raise _timeout_refusal(seconds) from None
     except BROKEN as error:
         raise Refusal(f"{hop.host} cannot be reached ({type(error).__name__})") from None
     raise Refusal(f"it is redirected more than {allowance.limits.redirects} times")
@@ -166,7 +166,7 @@ def _look_up_blocking(hop: Hop, network: Network) -> Sequence[str]:
     if network.lookup is not None:
         return network.lookup(hop.host, hop.port)
     try:
-        return _texts(socket.getaddrinfo(hop.host, hop.port, type=socket.SOCK_STREAM))
+        return _address_texts(socket.getaddrinfo(hop.host, hop.port, type=socket.SOCK_STREAM))
     except (OSError, UnicodeError):
         raise Refusal(f"the host {hop.host} is not known") from None
 
@@ -180,10 +180,10 @@ def _visit_blocking(
         connection.connect([_place(address, hop.port) for address in addresses])
         if hop.scheme == "https":
             connection.secure(network.tls or ssl.create_default_context(), hop.host)
-        answer = connection.ask("GET", hop.path, {**HEADERS, "host": hop.place})
+        answer = connection.send_request("GET", hop.path, {**HEADERS, "host": hop.place})
         headers = {name: _utf8(value) for name, value in answer.fields().items()}
         onward = check_head(answer.status, headers, hop, allowance.limits)
-        return onward or Fetched(_gathered(connection.chunks(answer), allowance), headers.get("content-type", ""))
+        return onward or Fetched(_read_blocking(connection.chunks(answer), allowance), headers.get("content-type", ""))
     finally:
         connection.close()
 
@@ -198,7 +198,7 @@ def _utf8(value: str) -> str:
     return value.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
-def _gathered(chunks: Iterator[bytes], allowance: Allowance) -> bytes:
+def _read_blocking(chunks: Iterator[bytes], allowance: Allowance) -> bytes:
     size = 0
     found: list[bytes] = []
     for chunk in chunks:

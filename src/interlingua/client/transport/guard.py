@@ -40,7 +40,10 @@ SPECIAL = (
     *(IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24")),
     *(IPv6Network("2001::/23"), IPv6Network("2001:db8::/32"), IPv6Network("3fff::/20")),
 )
-UNFIT = ("is_private", "is_loopback", "is_link_local", "is_multicast", "is_reserved", "is_unspecified", "is_site_local")
+NOT_PUBLIC = (
+    *("is_private", "is_loopback", "is_link_local", "is_multicast"),
+    *("is_reserved", "is_unspecified", "is_site_local"),
+)
 METADATA = frozenset({IPv4Address("168.63.129.16")})
 """Azure's internal host, whose address is public by number. Those of other clouds are link-local or private."""
 
@@ -92,7 +95,7 @@ def is_public(address: Address) -> bool:
             return False
     if address in METADATA or any(address in network for network in SPECIAL):
         return False
-    return address.is_global and not any(getattr(address, unfit, False) for unfit in UNFIT)
+    return address.is_global and not any(getattr(address, unfit, False) for unfit in NOT_PUBLIC)
 
 
 def _embedded(address: IPv6Address) -> IPv4Address | None:

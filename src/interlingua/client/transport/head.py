@@ -1,4 +1,4 @@
-"""The head of a request, spelled once for each address and set of headers.
+"""The head of a request, written once for each address and set of headers.
 
 A session of aiohttp prepares every request for cookies, redirects, authentication, middlewares and streamed bodies,
 which no model call has; that is most of the cost of a call (``docs/adr/0006-straight-to-the-connection.md``).
@@ -34,7 +34,7 @@ IS_TESTED = ".".join(aiohttp.__version__.split(".")[:2]) in TESTED
 
 
 class Head:
-    """A request without its body: for the pool, the server to connect to; for the wire, the text up to the length.
+    """A request without its body: ``server`` is what the pool connects to, ``text`` the head up to the body's length.
 
     Both contain the key. So this is neither a tuple nor a struct, whose repr would show it.
     """

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on a connection of our own, parsed by httptools: the cheapest way to ask.
+"""HTTP/1.1 on a connection of our own, parsed by httptools: the fastest way to send a request.
 
 A connection is opened by aiohttp's connector (names, addresses, TLS), which goes on counting it as in use. From then on
 it is an ``Http1Connection``: one request, one answer, and so on, until somebody closes it.
@@ -29,12 +29,12 @@ __all__ = ["IdleConnections", "send_http1"]
 
 SWITCHING = 101
 LENIENT_IN = ("lenient_headers", "lenient_optional_cr_before_lf", "lenient_spaces_after_chunk_size")
-"""What aiohttp's parser does not mind either."""
+"""Deviations from the standard that aiohttp's parser accepts too."""
 CHUNKED = "chunked"
 
 
 class Http1Connection(asyncio.Protocol):
-    """A connection that is ours. ``keep`` is called when another request may be sent on it."""
+    """A connection that aiohttp opened and we use. ``keep`` is called when another request may be sent on it."""
 
     def __init__(self, connection: Connection, origin: str, keep: Callable[[Http1Connection], None]) -> None:
         transport = transport_of(connection)
@@ -43,7 +43,7 @@ class Http1Connection(asyncio.Protocol):
         self.loop = asyncio.get_running_loop()
         self.idle_since = 0.0
         self._lines = dict[bytes, bytes]()
-        self.on_header = self._lines.__setitem__  # called by the parser for each line, so it is nothing of Python's
+        self.on_header = self._lines.__setitem__  # called by the parser for each line, so it is a method in C
         self._parser: Any = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(**dict.fromkeys(LENIENT_IN, True))
         self._answer: Http1Reply | None = None
@@ -53,8 +53,8 @@ class Http1Connection(asyncio.Protocol):
         self._connector_side = transport.get_protocol()
         transport.set_protocol(self)
 
-    def ask(self, text: bytes, timed: TimedRequest, url: str) -> asyncio.Future[Http1Reply]:
-        """Send a request, and wait for the head of its answer."""
+    def send_request(self, text: bytes, timed: TimedRequest, url: str) -> asyncio.Future[Http1Reply]:
+        """Send a request. The future is done when the head of the answer has come."""
         self._ends_with_connection = self._is_interim = False
         self._answer = Http1Reply(self, timed, url)
         self._head = head = self.loop.create_future()
@@ -62,13 +62,13 @@ class Http1Connection(asyncio.Protocol):
         return head
 
     def give_up(self) -> None:
-        """The head of the answer has not come in time."""
+        """Fail and close the connection, because the head of the answer has not come in time."""
         self._fail(TimeoutError())
         self.abort()
 
     @property
     def is_fresh(self) -> bool:
-        """Whether an idle connection can be used: it is open, and nothing came on it that nobody asked for."""
+        """Whether an idle connection can be used: it is open, and the server has sent nothing without a request."""
         if self._is_used_up or self._transport.is_closing():
             return False
         return not (self._poll.poll(0) if self._poll is not None else is_readable(self._transport))
@@ -86,7 +86,7 @@ class Http1Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Continue to read."""
         if self._is_paused and not self._transport.is_closing():
             self._transport.resume_reading()
         self._is_paused = False
@@ -95,7 +95,7 @@ class Http1Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         answer = self._answer
-        if answer is None:  # nobody asked
+        if answer is None:  # there was no request
             return self.abort()
         try:
             self._parser.feed_data(data)
@@ -103,7 +103,7 @@ class Http1Connection(asyncio.Protocol):
         except HttpParserUpgrade:
             self._end()
         except HttpParserError as error:
-            self._answer = answer  # of what came with garbage nothing is believed
+            self._answer = answer  # an answer that ends in garbage is not trusted
             self._fail(HttpProcessingError(message=str(error)))
             self.abort()
 
@@ -117,7 +117,7 @@ class Http1Connection(asyncio.Protocol):
                 self._fail(aiohttp.ClientOSError(*exc.args))
             else:
                 self._fail(aiohttp.ClientPayloadError() if is_begun else aiohttp.ServerDisconnectedError())
-        self._connector_side.connection_lost(exc)  # who waits for all connections to end waits for this
+        self._connector_side.connection_lost(exc)  # aiohttp waits for this when it closes all connections
         self.connection.close()
 
     def _fail(self, error: BaseException) -> None:
@@ -128,7 +128,7 @@ class Http1Connection(asyncio.Protocol):
             self._head.set_exception(error)
 
     def _end(self) -> None:
-        """The answer is complete. The request may not have been sent to its end, or more may have come."""
+        """End a complete answer. The connection is closed if the request was only sent in part, or more has come."""
         answer, self._answer = self._answer, None
         stays = self._parser.should_keep_alive() and not self._transport.get_write_buffer_size()
         if self._is_paused:
@@ -146,7 +146,7 @@ class Http1Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self._lines.clear()
-        if self._answer is None:  # another answer behind the one that was asked for
+        if self._answer is None:  # a further answer, without a request
             self._is_used_up = True
 
     def on_headers_complete(self) -> None:
@@ -156,7 +156,7 @@ class Http1Connection(asyncio.Protocol):
         self._is_interim = 100 <= status < 200 and status != SWITCHING
         if self._is_interim:
             return
-        headers = answer.headers = _read(self._lines)
+        headers = answer.headers = _read_headers(self._lines)
         answer.status = status
         self._ends_with_connection = "content-length" not in headers and CHUNKED not in headers.get(
             "transfer-encoding", ""
@@ -175,20 +175,20 @@ class Http1Connection(asyncio.Protocol):
             self._end()
 
 
-def _read(lines: dict[bytes, bytes]) -> dict[str, str]:
+def _read_headers(lines: dict[bytes, bytes]) -> dict[str, str]:
     if any(b"\0" in value for value in lines.values()):
         raise ValueError("a header has a null byte")
-    return {_name(name): value.decode("utf-8", "surrogateescape") for name, value in lines.items()}
+    return {_header_name(name): value.decode("utf-8", "surrogateescape") for name, value in lines.items()}
 
 
 @lru_cache(maxsize=1024)
-def _name(name: bytes) -> str:
+def _header_name(name: bytes) -> str:
     """The name of a header. The same few come in every answer."""
     return name.decode("utf-8", "surrogateescape").lower()
 
 
 def _poll_of(transport: asyncio.Transport) -> Any:
-    """What tells whether there is something to read; None where ``select`` has to."""
+    """The object that tells whether there is something to read; None on systems that have only ``select``."""
     socket = transport.get_extra_info("socket")
     if socket is None or not hasattr(select, "poll"):
         return None
@@ -216,14 +216,14 @@ class IdleConnections:
         return None
 
     def keep(self, connection: Http1Connection) -> None:
-        """Another request may be sent on it, for a while."""
+        """Keep a connection for another request, for a limited time."""
         connection.idle_since = self._loop.time()
         self._idle.setdefault(connection.origin, []).append(connection)
         if self._timer is None:
             self._timer = self._loop.call_later(self._seconds, self._sweep)
 
     def _sweep(self) -> None:
-        """Close the connections that nobody used for long."""
+        """Close the connections that were idle for too long."""
         oldest, self._timer = self._loop.time() - self._seconds, None
         for origin, connections in list(self._idle.items()):
             kept = self._idle[origin] = [connection for connection in connections if connection.idle_since > oldest]
@@ -236,7 +236,7 @@ class IdleConnections:
             self._timer = self._loop.call_later(self._seconds, self._sweep)
 
     def close(self) -> None:
-        """Close them all."""
+        """Close all idle connections."""
         if self._timer is not None:
             self._timer.cancel()
         for connections in self._idle.values():
@@ -258,7 +258,7 @@ async def send_http1(
                 connection = await _open(connections, head, limit)
         timed.await_head(seconds, connection.give_up)
         try:
-            reply = await connection.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body), timed, request.url)
+            reply = await connection.send_request(b"%b%d\r\n\r\n%b" % (head.text, len(body), body), timed, request.url)
             reply.begin()
         except BaseException:
             connection.abort()

@@ -1,4 +1,4 @@
-"""An answer on a connection of our own: read chunk by chunk, or handed on as it comes."""
+"""An answer on a connection of our own: read chunk by chunk, or passed on as it arrives."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class Owner(Protocol):
 
 
 class Http1Reply(TimedReply):
-    """One answer: its head, and the body as it comes. It is one before its head has come, when nobody reads it yet."""
+    """One answer: its head, and the body as it arrives. It is made with the request, before its head has come."""
 
     __slots__ = ("_chunks", "_owner", "_size", "_waiter", "_write", "error", "is_complete")
 
     def __init__(self, owner: Owner, timed: TimedRequest, url: str) -> None:
         self.status, self.timed, self.url, self._owner = 0, timed, url, owner
         self.is_complete = False
-        """Whether all of it has come, read or not."""
+        """Whether the whole answer was received, even if it was not read yet."""
         self.error: BaseException | None = None
-        """What broke it off."""
+        """The error that ended the answer early."""
         self._chunks: list[bytes] = []
         self._size = 0
         self._waiter: asyncio.Future[Behind] | None = None
         self._write: Write | None = None
 
     def begin(self) -> None:
-        """The head has come. Raises what broke it off."""
-        if self.error is not None:  # what came at once with the head was no HTTP
+        """Begin to limit the time of the body, after the head. Raises if the answer has failed already."""
+        if self.error is not None:  # what came together with the head was not HTTP
             raise self.error
         if self.is_complete:
             self.timed.end()
@@ -61,30 +61,30 @@ class Http1Reply(TimedReply):
         except CAUGHT as error:
             end = self.failed(error)
         finally:
-            self.timed.since = None
+            self.timed.waiting_since = None
         if chunk:
             return chunk
         self.timed.end()
         raise end  # not in the except block: the library's error, which may contain headers, would be its context
 
     def come_with_head(self) -> bytes | None:
-        """The whole body, if it has come already."""
+        """The whole body if it was already received, else None."""
         return self._take() if self.is_complete else None
 
     async def pour(self, write: Write) -> None:
-        """Hand the body on as it comes: at once, without a turn of the event loop between."""
+        """Pass the body to ``write`` as it arrives, without a turn of the event loop between."""
         failed: AdapterError | None = None
         try:
             while not self._is_read:
                 chunk = self._take()
                 behind = write(chunk) if chunk else await self._wait(write)
-                self.timed.since = None
+                self.timed.waiting_since = None
                 if behind is not None:
                     await behind
         except CAUGHT as error:
             failed = self.failed(error)
         finally:
-            self._write = self.timed.since = None
+            self._write = self.timed.waiting_since = None
         self.timed.end()
         if failed is not None:
             raise failed  # not in the except block, as above
@@ -94,7 +94,7 @@ class Http1Reply(TimedReply):
         return self.is_complete and not self._chunks
 
     def _wait(self, write: Write | None) -> asyncio.Future[Behind]:
-        """What to wait for until more has come, or, while ``write`` takes all that comes, until it is behind."""
+        """A future that is done when more has come; with ``write``, when that cannot keep up or the answer ends."""
         if self.timed.patience is not None:
             self.timed.wait()
         self._write = write
@@ -102,7 +102,7 @@ class Http1Reply(TimedReply):
         return waiter
 
     def _take(self) -> bytes:
-        """What has come of the body; nothing at its end. Raises what broke it off."""
+        """The body received since the last call; nothing at its end. Raises the error that ended it early."""
         if self.error is not None:
             raise self.error
         chunks = self._chunks
@@ -120,7 +120,7 @@ class Http1Reply(TimedReply):
 
     def close(self) -> None:
         """Close the connection, unless the answer is complete."""
-        if self.timed.known:
+        if self.timed.is_registered:
             self.timed.end()
         self._cut()
 
@@ -131,7 +131,7 @@ class Http1Reply(TimedReply):
     # ----------------------------------------------------------------------------------------------- for the connection
 
     def feed(self, chunk: bytes) -> None:
-        """Some of the body has come."""
+        """Add a received part of the body."""
         self._chunks.append(chunk)
         self._size += len(chunk)
         if self._size > BUFFER:
@@ -140,14 +140,14 @@ class Http1Reply(TimedReply):
             self._wake()
 
     def hand_on(self) -> None:
-        """All that was received at once has been fed."""
+        """Pass on what was fed. The connection calls it once for all that it received together."""
         if self._write is None or self._waiter is None or self._waiter.done() or not self._chunks:
             return
         if self.timed.patience is not None:
             self.timed.wait()
         try:
             behind = self._write(self._take())
-        except Exception as error:  # noqa: BLE001  # the reader's, which is raised where it waits
+        except Exception as error:  # noqa: BLE001  # an error of ``write``, raised where ``pour`` waits
             self._waiter.set_exception(error)
             self._waiter = None
         else:
@@ -155,7 +155,7 @@ class Http1Reply(TimedReply):
                 self._wake(behind)
 
     def end(self, error: BaseException | None = None) -> None:
-        """Nothing more comes."""
+        """Mark the answer as complete, or as failed with ``error``."""
         self.is_complete, self.error = error is None, error
         if self._waiter is not None:
             self._wake()

@@ -47,7 +47,7 @@ class Answer:
 
 
 Handler = Callable[[HttpRequest], Answer]
-"""May raise an ``AdapterError``: then there is no answer at all."""
+"""Answers a request, or raises an ``AdapterError`` if there is to be no answer at all."""
 
 
 class _Reply:
@@ -176,7 +176,7 @@ class _Memory:
 
 
 class AsyncMemoryTransport(_Memory):
-    """For ``AsyncClient``."""
+    """The transport in memory for ``AsyncClient``."""
 
     def __init__(self, handler: Handler, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
         super().__init__(handler)
@@ -192,7 +192,7 @@ class AsyncMemoryTransport(_Memory):
 
 
 class MemoryTransport(_Memory):
-    """For ``Client``."""
+    """The transport in memory for ``Client``."""
 
     def __init__(self, handler: Handler, sleep: Callable[[float], object] | None = None) -> None:
         super().__init__(handler)

@@ -23,7 +23,7 @@ class NetworkSettings(TypedDict):
 
 
 def network_settings(config: AdapterConfig) -> NetworkSettings:
-    """What the transport of a client with these settings is made with. The environment decides what they leave open:
+    """The arguments for the transport of a client with these settings. What they leave unset, the environment decides:
     proxies by ``HTTPS_PROXY`` and its like, certificates by ``SSL_CERT_FILE`` and ``SSL_CERT_DIR``."""
     return {"proxy": config.proxy, "trust_env": True, "tls": _tls(config)}
 
@@ -41,10 +41,10 @@ def _tls(config: AdapterConfig) -> ssl.SSLContext | bool:
 def _context(
     ca_bundle: str | None, cert: str | None, key: str | None, trusted: tuple[str | None, str | None]
 ) -> ssl.SSLContext:
-    """``trusted`` are the variables that OpenSSL reads by itself: with others, another context is made."""
+    """``trusted`` are variables that OpenSSL reads by itself; they are arguments only as a part of the cache's key."""
     name, path = "ca_bundle", ca_bundle
     try:
-        context = _trusting(ca_bundle)
+        context = _context_trusting(ca_bundle)
         if cert is not None:
             name, path = "client_cert", cert
             context.load_cert_chain(cert, key)
@@ -54,7 +54,7 @@ def _context(
     return context
 
 
-def _trusting(ca_bundle: str | None) -> ssl.SSLContext:
+def _context_trusting(ca_bundle: str | None) -> ssl.SSLContext:
     if ca_bundle is None:
         return ssl.create_default_context()
     is_folder = Path(ca_bundle).is_dir()

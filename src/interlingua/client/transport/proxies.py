@@ -32,7 +32,7 @@ class Proxies:
         self._known: dict[str, Secret | None] = {}
 
     def find(self, url: str) -> Secret | None:
-        """The URL of the proxy for a request, which may contain a password; None: it goes directly."""
+        """The URL of the proxy for a request, which may contain a password; None if the request goes directly."""
         place = url[: url.find("/", 8)]
         if place in self._known:
             return self._known[place]
@@ -47,7 +47,7 @@ class Proxies:
 def _by_environment(url: str) -> Secret | None:
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if _is_here(host) or proxy_bypass(parts.netloc.rpartition("@")[2]) or _is_excluded(host):
+    if _is_this_machine(host) or proxy_bypass(parts.netloc.rpartition("@")[2]) or _is_excluded(host):
         return None
     named = getproxies()
     return _checked(Secret(named.get(parts.scheme) or named.get("all") or "") or None)
@@ -60,7 +60,7 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def _is_here(host: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     """Whether it is a name or an address of this machine itself."""
     address = _address(host)
     return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
@@ -82,7 +82,7 @@ def _contains(entry: str, address: IPv4Address | IPv6Address) -> bool:
 
 
 def _checked(proxy: Secret | None) -> Secret | None:
-    """The proxy as a URL. Raises for one of another kind. No local variable shows its password."""
+    """The proxy as an http or https URL; raises for any other kind. No local variable shows its password."""
     if proxy is None:
         return None
     proxy = proxy if "://" in proxy.reveal() else Secret(f"http://{proxy.reveal()}")

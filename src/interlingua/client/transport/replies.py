@@ -65,7 +65,7 @@ class TimedReply:
         self.status, self.headers, self.timed, self.url = status, headers, timed, url
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
+        """The body as it arrives."""
         return self
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -83,8 +83,8 @@ class TimedReply:
         raise NotImplementedError
 
     def failed(self, error: BaseException) -> AdapterError:
-        """What to raise for an error of the library's."""
-        if self.timed.late:
+        """Our error for one of the library's. If the request was late, it is a timeout."""
+        if self.timed.is_late:
             error = TimeoutError() if self.timed.patience is None else aiohttp.SocketTimeoutError()
         return failure(error, host_of(self.url))
 
@@ -126,7 +126,7 @@ class UnpackedReply(TimedReply):
 
 
 def unpacked(reply: TimedReply) -> AsyncReply:
-    """The reply itself, or what decompresses it."""
+    """The reply itself, or one that decompresses it."""
     if "content-encoding" not in reply.headers:
         return reply
     try:

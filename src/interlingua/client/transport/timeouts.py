@@ -23,14 +23,14 @@ class SharedTimer:
     def add(self, timed: TimedRequest, due: float) -> None:
         """Add a request."""
         self._known.add(timed)
-        timed.known = True
+        timed.is_registered = True
         if due < self._at:
             self._set_timer(due)
 
     def drop(self, timed: TimedRequest) -> None:
         """Remove a request."""
         self._known.discard(timed)
-        timed.known = False
+        timed.is_registered = False
 
     def _set_timer(self, due: float) -> None:
         if self._timer is not None:
@@ -42,14 +42,14 @@ class SharedTimer:
         found = [(timed.due, timed) for timed in self._known]
         self._known = {timed for due, timed in found if now < due < inf}
         for due, timed in found:
-            timed.known = now < due < inf
+            timed.is_registered = now < due < inf
             if due <= now:
                 timed.expire()
         if self._known:
-            self._set_timer(min(due for due, timed in found if timed.known))
+            self._set_timer(min(due for due, timed in found if timed.is_registered))
 
     def close(self) -> None:
-        """Stop."""
+        """Stop the timer, and forget all requests."""
         self._known.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -63,79 +63,79 @@ class TimedRequest:
     """
 
     __slots__ = (
-        *("_before", "_give_up", "_shared_timer", "_task", "close", "deadline", "head"),
-        *("known", "late", "patience", "since"),
+        *("_cancellations_before", "_give_up", "_shared_timer", "_task", "close", "deadline", "head_deadline"),
+        *("is_registered", "is_late", "patience", "waiting_since"),
     )
 
     def __init__(self, timer: SharedTimer, total: float | None, patience: float | None) -> None:
         self._shared_timer, self.patience = timer, patience
-        self.deadline = self.head = inf if total is None else timer.now() + total
-        self.since: float | None = None
-        self.known, self.late, self._before = False, False, 0
+        self.deadline = self.head_deadline = inf if total is None else timer.now() + total
+        self.waiting_since: float | None = None
+        self.is_registered, self.is_late, self._cancellations_before = False, False, 0
         self._task: asyncio.Task[object] | None = None
         self._give_up: Callable[[], object] | None = None
         self.close: Callable[[], None] | None = None
 
     @property
     def due(self) -> float:
-        """When the request is late. Silence counts only while somebody waits for the next part (``since`` is set)."""
+        """When the request will be late. Silence counts only while the next part is waited for (``waiting_since``)."""
         if self.close is None:
-            return self.head
+            return self.head_deadline
         if self.patience is None:
             return self.deadline
-        return inf if self.since is None else min(self.deadline, self.since + self.patience)
+        return inf if self.waiting_since is None else min(self.deadline, self.waiting_since + self.patience)
 
     def expire(self) -> None:
         """End the request: it is late."""
-        self.late = True
+        self.is_late = True
         if (close := self.close or self._give_up) is not None:
             close()
 
     def opening(self, connect: float | None, sending: float) -> TimedRequest:
-        """The limit for the headers, before there is a connection: ``connect`` seconds for that, ``sending`` for the
-        body."""
+        """Set the limit for the headers, before there is a connection: ``connect`` seconds to connect, ``sending``
+        seconds to send the body."""
         if self.patience is not None:
-            self.head = min(self.deadline, self._shared_timer.now() + (connect or 0) + self.patience + sending)
+            self.head_deadline = min(self.deadline, self._shared_timer.now() + (connect or 0) + self.patience + sending)
         return self
 
     def await_head(self, sending: float, give_up: Callable[[], object]) -> None:
-        """The limit for the headers from now on: after it, ``give_up`` is called."""
+        """Set the limit for the headers, once there is a connection: after it, ``give_up`` is called."""
         self._give_up = give_up
         if self.patience is not None:
-            self.head = min(self.deadline, self._shared_timer.now() + self.patience + sending)
-        if self.head < inf:
-            self._shared_timer.add(self, self.head)
+            self.head_deadline = min(self.deadline, self._shared_timer.now() + self.patience + sending)
+        if self.head_deadline < inf:
+            self._shared_timer.add(self, self.head_deadline)
 
     def __enter__(self) -> None:
-        if self.head < inf:
+        if self.head_deadline < inf:
             task = asyncio.current_task()
             if task is not None:
-                self._give_up, self._before = task.cancel, task.cancelling()
+                self._give_up, self._cancellations_before = task.cancel, task.cancelling()
             self._task = task
-            self._shared_timer.add(self, self.head)
+            self._shared_timer.add(self, self.head_deadline)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if error is None and not self.late:
+        if error is None and not self.is_late:
             return
-        ours = self.late and self._task is not None and self._task.uncancel() <= self._before
+        is_only_ours = self.is_late and self._task is not None and self._task.uncancel() <= self._cancellations_before
         if error is not None:
             self.end()
-        if ours and isinstance(error, asyncio.CancelledError):
+        if is_only_ours and isinstance(error, asyncio.CancelledError):
             raise TimeoutError from error
 
     def begin(self, close: Callable[[], None]) -> None:
-        """The headers have come. From now on ``close`` is called when the request is late."""
+        """Note that the headers have come. From now on ``close`` is called when the request is late."""
         self.close = close
-        if self.patience is not None and self.known:
+        if self.patience is not None and self.is_registered:
             self._shared_timer.drop(self)  # each ``wait`` adds it again
 
     def wait(self) -> None:
         """Begin to wait for the next bytes, for at most ``patience`` seconds."""
-        self.since = self._shared_timer.now()
-        if not self.known:
+        self.waiting_since = self._shared_timer.now()
+        if not self.is_registered:
             self._shared_timer.add(self, self.due)
 
     def end(self) -> None:
-        """The request is over."""
-        if self.known:
+        """End the time limits: the request is over."""
+        if self.is_registered:
             self._shared_timer.drop(self)
