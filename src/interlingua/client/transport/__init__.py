@@ -1,4 +1,4 @@
-"""The network: one narrow interface that only moves bytes, without JSON and retries. Libraries are loaded on use."""
+"""The network: one narrow interface that only sends and receives bytes. Libraries are loaded on use."""
 
 from .base import Abort, AsyncReply, AsyncTransport, Reply, Transport
 
