@@ -1,4 +1,4 @@
-"""A server of plain sockets on loopback, for what no HTTP server would do."""
+"""A server of plain sockets on loopback, for behaviour that no HTTP server has."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 
 Play = Callable[[socket.socket], None]
 SLOW = 0.02
-"""Seconds between two bytes of a server that drips."""
+"""Seconds between two bytes of a server that sends byte by byte."""
 LONG = 30.0
-"""Seconds that it would go on."""
+"""How many seconds it would continue."""
 
 
 class Loopback:
-    """Each connection is played by ``play`` in a thread. ``left`` counts those that the client closed under it.
+    """Each connection is served by ``play`` in a thread. ``left`` counts those that the client closed before its end.
 
     ``open`` are the connections that neither side has closed.
     """
@@ -68,7 +68,7 @@ class Loopback:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for all who still play: what they saw is known then."""
+        """Wait for all threads that still run, so that ``left`` and ``open`` are final."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -103,7 +103,7 @@ def until_left(connection: socket.socket) -> None:
 
 
 def drip(connection: socket.socket, parts: Iterable[bytes]) -> None:
-    """Send these slowly; raises when the client has closed."""
+    """Send these parts slowly. Raises when the client has closed the connection."""
     over = time.monotonic() + LONG
     for part in parts:
         if time.monotonic() > over:

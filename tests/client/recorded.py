@@ -1,4 +1,4 @@
-"""Conversations that are kept on cassettes, and how they are had: the same way when they are recorded and replayed."""
+"""The conversations on cassettes, and the code that holds them: the same for recording and for replaying."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Result = Response | AdapterError
 
 
 def tape(name: str, mode: Mode, url: str = HOST) -> Cassette:
-    """The cassette of a scene; a server's own address is not written down."""
+    """The cassette of a scene, which does not contain the server's address."""
     return Cassette(CASSETTES / f"{name}.json", mode, aliases={} if url == HOST else {url: HOST})
 
 

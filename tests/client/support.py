@@ -32,7 +32,7 @@ def ask(text: str = "one two three four", **fields: Any) -> Request:
 
 
 class Clock:
-    """A clock that only sleeping moves."""
+    """A clock that advances only when somebody sleeps."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -50,7 +50,7 @@ class Clock:
 
 
 class Outcome(Call):
-    """What a call came to: its events, its response or its error, and how long was slept."""
+    """The outcome of a call: its events, its response or its error, and the seconds slept."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Outcome(Call):
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run to the end, and see that no task is left behind."""
+    """Run a coroutine to its end, and check that no task is left."""
 
     async def watched() -> Any:
         result = await coroutine
@@ -93,7 +93,7 @@ def call(
     settings: AdapterConfig | None = None,
     **more: Any,
 ) -> Outcome:
-    """Make one call in memory, in one of the four ways, with a clock that only sleeping moves."""
+    """Make one call in memory, in one of the four ways, with a clock that advances only when somebody sleeps."""
     outcome = Outcome()
     answers = handler(script) if isinstance(script, Script) else script
     asynchronous = way.startswith("async")

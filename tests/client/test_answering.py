@@ -1,4 +1,4 @@
-"""Calls and results that do not match are refused or mended before anything is sent, in one place, and told."""
+"""Calls and results that do not match are refused, or repaired with a Loss, before anything is sent."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_call_without_a_result_is_refused_before_it_is_sent(dialect: str) -> N
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_result_without_a_call_is_left_out_and_told(dialect: str) -> None:  # T16
+def test_a_result_without_a_call_is_dropped_with_a_loss(dialect: str) -> None:  # T16
     script = Script(Step(act="echo"))
     orphan = Message("tool", (ToolResultBlock("tu_0", "old"), ToolResultBlock("tu_1", "2")))
     response = scripted(script).get_client(PROVIDERS[dialect]).complete(request(ASKED, CALLED, orphan, ON))
@@ -103,7 +103,7 @@ def test_three_results_of_one_call() -> None:
 
 
 def test_an_id_may_be_used_again_by_a_later_call() -> None:
-    """Some protocols issue no ids: there the calls of each answer are counted from nought."""
+    """Some protocols issue no ids; then the calls of each answer are counted from 0."""
     script = Script(Step(act="echo"))
     history = (ASKED, CALLED, ANSWERED, Message("assistant", "2"), ASKED, CALLED, ANSWERED, ON)
     response = scripted(script).get_client("google").complete(request(*history))
@@ -120,7 +120,7 @@ def test_an_incomplete_call_needs_no_result() -> None:
     assert len(script.seen) == 1
 
 
-def test_what_a_server_holds_is_not_looked_for() -> None:
+def test_calls_that_the_server_stores_are_not_checked() -> None:
     script = Script(Step(act="echo"))
     held = request(ANSWERED, extras={"openai-responses": {"previous_response_id": "resp_1"}})
     encoded = scripted(script).prepare_request("openai", held)
@@ -128,7 +128,7 @@ def test_what_a_server_holds_is_not_looked_for() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_late_result_of_a_session_replaces_what_was_said_in_its_place(dialect: str) -> None:  # T16
+def test_a_late_result_of_a_session_replaces_the_placeholder(dialect: str) -> None:  # T16
     script = Script(Step(content=(ToolUseBlock("c1", "add", input={"a": 1}),)), Step(act="echo"), Step(act="echo"))
     session = SyncSession(f"{PROVIDERS[dialect]}:m", [ADD], manager=scripted(script))
     call = session.send("one and one?").tool_uses[0]
@@ -144,7 +144,7 @@ def test_a_late_result_of_a_session_replaces_what_was_said_in_its_place(dialect:
 
 
 class Own:
-    """An adapter of somebody's own."""
+    """A custom adapter, as users may write it."""
 
     name, capabilities = "own", AdapterCapabilities(images=False)
 
@@ -152,7 +152,7 @@ class Own:
         return self.capabilities
 
 
-def test_a_plan_takes_open_calls_as_the_next_turn_does() -> None:  # T16
+def test_a_plan_treats_open_calls_as_the_next_turn_does() -> None:  # T16
     script = Script(Step(content=(ToolUseBlock("c1", "add", input={"a": 1}),)), Step(act="echo"))
     session = SyncSession("anthropic:m", [ADD], manager=scripted(script))
     session.send("one and one?")
@@ -166,7 +166,7 @@ def test_a_plan_takes_open_calls_as_the_next_turn_does() -> None:  # T16
         strict.send("go on")
 
 
-def test_a_plan_for_an_adapter_of_ones_own() -> None:  # T16
+def test_a_plan_for_a_custom_adapter() -> None:  # T16
     manager: Any = scripted()
     manager.register("own", Own())
     session = SyncSession("anthropic:m", manager=manager, messages=[ASKED])

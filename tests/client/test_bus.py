@@ -1,4 +1,4 @@
-"""What is told of a call, attempt by attempt."""
+"""The events of the bus about a call, attempt by attempt."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_raising_subscriber_breaks_nothing(way: str, caplog: pytest.LogCapture
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_the_common_bus_can_be_left() -> None:
+def test_unsubscribing_from_the_default_bus() -> None:
     heard: list[Any] = []
     leave = subscribe(heard.append)
     call("complete", "openai", Script(), ask())

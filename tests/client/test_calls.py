@@ -125,7 +125,7 @@ def test_usage_that_was_not_sent_is_estimated(caplog: pytest.LogCaptureFixture) 
     assert "estimated" in caplog.text
 
 
-def test_the_protocol_is_kept() -> None:
+def test_clients_satisfy_the_adapter_protocol() -> None:
     from interlingua.client.connect import ProviderAdapter
 
     adapter: ProviderAdapter = AsyncClient("anthropic", config(), model="m")

@@ -1,7 +1,7 @@
-"""Canary keys, planted wherever a key can be configured, are seen nowhere but in the header that carries them.
+"""Canary keys, set wherever a key can be configured, are seen nowhere but in the header that carries them.
 
-Over the whole fault matrix, with servers that quote the keys they were sent: in error bodies, under a good status, in
-headers. Looked for in exceptions, notes, tracebacks, pickles, events, responses, on the bus, in logs, URLs, cassettes.
+The whole fault matrix is run with servers that quote the keys they get: in error bodies, under a good status, in
+headers. Exceptions, notes, tracebacks, pickles, events, responses, the bus, logs, URLs and cassettes are searched.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ CONFIG = AdapterConfig(
     options={"region": "eu-west-1", "api_token": KEYS["options"], "body": {"x_api_key": KEYS["options"]}},
 )
 REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
-# Known to show, as (where the server quotes it, where it was configured), and what must change.
+# Keys that are known to be visible, as (where the server quotes it, where it was configured), and what must change.
 PENDING: dict[tuple[str, str], str] = {}
 
 
 def quoted(place: str) -> str:
-    """What a rude server says of the keys it was sent."""
+    """The sentence of a rude server that quotes the keys it was sent."""
     return " ".join(f"{place}:{key}" for key in KEYS.values())
 
 
@@ -105,7 +105,7 @@ def forms(call: Call) -> Iterator[str]:
 
 
 def shown(text: str) -> set[tuple[str, str]]:
-    """Which keys a text shows, and who quoted them; nobody, where it was none of the servers."""
+    """Which keys a text shows, and which server quoted them; ``""`` if none did."""
     found: set[tuple[str, str]] = set()
     for where, key in KEYS.items():
         places = [place for place in ("body", "200", "header") if f"{place}:{key}" in text]
@@ -130,7 +130,7 @@ def test_no_key_shows_over_the_whole_fault_matrix(caplog: pytest.LogCaptureFixtu
     assert leaks.keys() == PENDING.keys(), "a leak is stopped: strike it from PENDING"
 
 
-def test_the_eyes_are_open() -> None:
+def test_the_check_finds_a_visible_key() -> None:
     text = f"a {quoted('body')} b"
     assert shown(text) == {("body", where) for where in KEYS}
     assert shown(f"a {KEYS['options']}") == {("", "options")}
@@ -270,7 +270,7 @@ def test_a_key_in_models_yaml(file: str, tmp_path: Path, caplog: pytest.LogCaptu
 def test_a_broken_models_yaml_does_not_quote_its_key(file: str, tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     path.write_text(BROKEN[file].format(key=CANARY))
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - whichever: what it says is the point
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - any error: only its message matters
         load_configuration(path, environ={})
     no_canary(*forms_of(caught.value))
 
@@ -318,7 +318,7 @@ def test_the_password_of_a_proxy(kind: str, caplog: pytest.LogCaptureFixture) ->
     no_canary(*forms_of(caught.value), caplog.text)
 
 
-def test_the_librarys_own_error_is_let_go() -> None:
+def test_the_librarys_own_error_is_not_chained() -> None:
     async def ask_there(url: str) -> None:
         async with AsyncClient("anthropic", AdapterConfig(CANARY, url, max_retries=0)) as client:
             await client.complete(ask())

@@ -1,4 +1,4 @@
-"""Cancelling: the upstream socket closes at once, nothing hangs, nothing is left behind; as the server sees it."""
+"""Cancelling, as the server sees it: its socket closes at once, nothing hangs, and nothing is left open."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def at(server: LoopbackServer) -> Any:
 
 
 def on_stage(dialect: str, step: Step, scene: Scene) -> None:
-    """Play a scene against a server that stalls; then the server must have seen the reader go, and all be quiet."""
+    """Run a scene against a server that stalls. After it the server must have seen the client leave."""
 
     async def play() -> None:
         async with LoopbackServer(Script(step)) as server:
@@ -70,7 +70,7 @@ def test_cancel_before_the_first_byte_yields_start_and_complete(dialect: str) ->
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_cancel_in_the_middle_keeps_what_there_is(dialect: str) -> None:
+def test_cancel_in_the_middle_keeps_the_partial_answer(dialect: str) -> None:
     async def scene(server: LoopbackServer, client: AsyncClient) -> None:
         events: list[Event] = []
         seen = asyncio.Event()
@@ -116,7 +116,7 @@ def test_cancel_while_events_are_taken_as_they_come(dialect: str) -> None:
     on_stage(dialect, MIDDLE, scene)
 
 
-def test_what_takes_events_may_fail() -> None:
+def test_an_error_of_the_event_consumer_is_raised() -> None:
     async def scene(server: LoopbackServer, client: AsyncClient) -> None:
         def take(events: Sequence[Event]) -> None:
             raise LookupError("no room")
@@ -142,7 +142,7 @@ def test_cancel_from_inside_the_loop(dialect: str) -> None:
 
 @pytest.mark.parametrize("step", [BEFORE, MIDDLE], ids=["before", "middle"])
 @pytest.mark.parametrize("whole", [True, False])
-def test_cancelling_the_task_stays_asyncios_own(step: Step, whole: bool) -> None:
+def test_cancelling_the_task_raises_asyncios_own_error(step: Step, whole: bool) -> None:
     heard: list[Any] = []
 
     async def scene(server: LoopbackServer, client: AsyncClient) -> None:

@@ -1,7 +1,7 @@
-"""Capabilities are honest: what is declared gets through, what is not is said before a byte is sent.
+"""Capabilities are true: declared content is sent, and undeclared content raises before a byte is sent.
 
 Each ability is declared by a layer of the catalogue, first as there and then as absent, for a model of every dialect.
-What the server saw is what the embedded provider decoded from the wire with the same dialect.
+What the server received is what the embedded provider decoded from the wire with the same dialect.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CLOCK = ToolDefinition("clock", "The time in a city.", SCHEMA)
 
 
 class Told:
-    """A layer that says one thing of every model."""
+    """A layer with the same facts about every model."""
 
     name = "told"
 
@@ -81,7 +81,7 @@ def only(outcome: Any) -> Request:
 
 
 def refused(outcome: Outcome, *words: str) -> None:
-    """Nothing was sent, and the sentence names the thing and the model."""
+    """Check that nothing was sent, and that the error names the content and the model."""
     assert isinstance(outcome.error, InvalidRequestError)
     assert outcome.transport.requests == []
     for word in (*words, MODEL):
@@ -117,7 +117,7 @@ class Content(NamedTuple):
     request: Request
     seen: Callable[[Request], Any]
     told: str
-    """Of a model that cannot read it."""
+    """The end of the error for a model that cannot read it."""
 
 
 # fmt: off
@@ -135,7 +135,7 @@ CONTENT = {
     "system_prompt": Content(ask(system="Be brief."),
                              lambda r: "Be brief." in str((r.system, r.messages)), "takes no system prompt"),
 }
-# What each dialect has no word for, whatever the model could read.
+# What each dialect cannot express, even if the model could read it.
 MUTE = {
     "anthropic-messages": {"audio", "video"},
     "openai-chat":        {"video"},
@@ -178,7 +178,7 @@ def test_every_way_refuses(way: str, ability: str) -> None:
     refused(made("gemini", CONTENT[ability].request, way, catalogue=catalogue), CONTENT[ability].told)
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_problems_are_in_one_error() -> None:
     request = showing(ImageBlock(of("image/png")), tools=(WEATHER,), system="Be brief.")
     outcome = made("gemini", request, catalogue=knowing(images=False, tools=False, system_prompt=False))
     refused(outcome, "takes no images", "calls no tools", "takes no system prompt")
@@ -201,7 +201,9 @@ HIDDEN = (
 
 @pytest.mark.parametrize(("ability", "hidden", "place"), HIDDEN)
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_nothing_hides_in_the_history(dialect: str, ability: str, hidden: Message, place: str) -> None:
+def test_unreadable_content_is_found_anywhere_in_the_history(
+    dialect: str, ability: str, hidden: Message, place: str
+) -> None:
     asked = Message("user", "go on")
     request = Request([asked, Message("assistant", "yes"), hidden, asked], model=MODEL, max_output_tokens=9)
     refused(made(dialect, request, catalogue=knowing(**{ability: False})), f"{place}: {MODEL} ")
@@ -219,7 +221,7 @@ def test_only_accepted_kinds_of_pictures(dialect: str) -> None:
 @pytest.mark.parametrize("kind", ["image/bmp", "image/heic", "image/tiff"])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_pictures_that_a_dialect_cannot_name_are_refused(dialect: str, kind: str) -> None:
-    """Two dialects have a closed list; elsewhere an unknown model is given the benefit of the doubt."""
+    """Two dialects have a closed list; in the others an unknown model is sent everything."""
     outcome = made(dialect, showing(ImageBlock(of(kind))), catalogue=knowing())
     if dialect in ("anthropic-messages", "bedrock-converse"):
         refused(outcome, f"takes no {kind}, only image/jpeg, image/png, image/gif, image/webp")
@@ -256,7 +258,7 @@ def test_a_model_without_it_answers_by_a_forced_tool(dialect: str, way: str) -> 
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_without_tools_there_is_no_way_round(dialect: str) -> None:
+def test_structured_output_without_tools_is_refused(dialect: str) -> None:
     outcome = made(dialect, ask(output_schema=SCHEMA), catalogue=knowing(structured_output=False, tools=False))
     refused(outcome, "has no structured output, and no tools to approximate it with")
 
@@ -316,7 +318,7 @@ def test_a_model_that_makes_one_call_at_a_time(dialect: str) -> None:
 
 
 def lost(outcome: Outcome) -> list[tuple[str, str, str]]:
-    """The losses that are the caller's. What a dialect makes of a schema is another matter."""
+    """The losses of what the caller set. Losses of schemas, which the dialects cause, are left out."""
     assert outcome.response is not None
     losses = [loss for loss in outcome.response.losses if loss.kind != "added" and "schema" not in loss.path]
     return [(loss.path, loss.kind, loss.reason) for loss in losses]
@@ -326,7 +328,7 @@ def lost(outcome: Outcome) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_thoughts_are_asked_for(dialect: str) -> None:
+def test_thinking_is_requested(dialect: str) -> None:
     outcome = made(dialect, ask(thinking=Thinking(effort="high")), catalogue=knowing(thinking=True))
     asked = only(outcome).thinking
     assert asked is not None
@@ -348,7 +350,7 @@ def test_a_model_that_does_not_think(dialect: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_thoughts_come_back(dialect: str, way: str) -> None:
+def test_thinking_is_received(dialect: str, way: str) -> None:
     outcome = made(dialect, ask(), way, Step(act="think"), catalogue=knowing(thinking=True))
     assert outcome.response is not None
     thoughts = [block.text for block in outcome.response.content if isinstance(block, ThinkingBlock)]
@@ -415,8 +417,8 @@ def test_marks_are_found_wherever_they_stand(dialect: str) -> None:
     ]
 
 
-def test_who_takes_marks_of_those_that_speak_chat() -> None:
-    """Beside the dialect's own table of quirks."""
+def test_which_chat_providers_take_cache_marks() -> None:
+    """They agree with the dialect's table of quirks."""
     chat = {name for name, row in ROWS.items() if row.dialect == "openai-chat"}
     assert MARKING["openai-chat"] & chat == {n for n in chat if n not in QUIRKS or QUIRKS[n].cache_key is not None}
     assert set(CEILINGS) == set(DIALECTS)
@@ -429,7 +431,7 @@ def test_who_takes_marks_of_those_that_speak_chat() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_no_more_tokens_than_the_model_writes(dialect: str) -> None:
+def test_max_output_tokens_is_lowered_to_the_models_limit(dialect: str) -> None:
     request, catalogue = ask(max_output_tokens=100), knowing(max_output_tokens=64)
     outcome = made(dialect, request, catalogue=catalogue)
     assert only(outcome).max_output_tokens == 64

@@ -1,4 +1,4 @@
-"""Recorded once, played again: the same answers, no keys in the file, and clear words where a request is another."""
+"""A replayed cassette gives the same answers, its file has no keys, and another request raises a clear error."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def call(way: str, provider: str, cassette: Cassette, request: Any, answers: Han
 
 
 def timeless(outcome: Outcome) -> tuple[Any, ...]:
-    """What must be the same in each playing: all but latencies."""
+    """What must be the same in each replay: everything but latencies."""
     response = outcome.response and replace(outcome.response, latency_ms=None)
     partial = outcome.error and outcome.error.response and replace(outcome.error.response, latency_ms=None, error=None)
     return response, outcome.error, partial, [event.type for event in outcome.events]
@@ -98,7 +98,7 @@ def test_played_as_recorded(story: str, name: str, way: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("status", [200, 401])
 @pytest.mark.parametrize("name", DIALECTS)
 def test_no_key_in_the_file(name: str, status: int, tmp_path: Path) -> None:
-    """Not even where a server repeats it."""
+    """Not even if a server repeats it."""
     rude = json.dumps({"error": {"message": f"Bad key {CANARY}, {CANARY}2", CANARY: [CANARY]}}).encode()
     told = {"content-type": "application/json", "set-cookie": "session=abcdef", "x-account": "acme"}
     with Cassette(tmp_path / "a.json") as made:
@@ -153,8 +153,8 @@ def test_keys_in_a_url_and_secrets_that_were_named(tmp_path: Path) -> None:
         assert send(played, again) == b"{}", "another key is the same request"
 
 
-def test_words_are_no_keys(tmp_path: Path) -> None:
-    """A header that is not known is masked, but what it says is not hunted in the bodies."""
+def test_unknown_header_values_are_not_masked_in_bodies(tmp_path: Path) -> None:
+    """An unknown header is masked, but its value is not searched for in the bodies."""
     request = HttpRequest("POST", "https://a.test/x", {"x-title": "assistant"}, b'{"role": "assistant"}')
     with Cassette(tmp_path / "a.json") as made:
         send(made, request, Answer(200, {}, [b"assistant"]))
@@ -207,7 +207,7 @@ def test_modes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "says"), [("[]", "no cassette"), ('{"cassette": 2, "recordings": []}', "format 2")])
-def test_a_file_that_is_none(text: str, says: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_cassette_is_refused(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(CassetteError, match=says):
         Cassette(tmp_path / "a.json")
@@ -274,7 +274,7 @@ def test_paths_that_do_not_count(three: Path) -> None:
     assert send(Cassette(three, ignore=["a/*/id", "/z"]), replace(REQUEST, body=body)) == b"first"
 
 
-def test_unused_recordings_are_told(three: Path) -> None:
+def test_unused_recordings_are_reported(three: Path) -> None:
     with pytest.warns(UnusedRecordings, match="nobody asked for recordings 1, 3 of 3"), Cassette(three) as cassette:
         send(cassette, replace(REQUEST, body=b'{"a":2}'))
     with pytest.raises(ZeroDivisionError), Cassette(three):
@@ -343,7 +343,7 @@ def test_a_caller_who_leaves_before_the_headers(tmp_path: Path) -> None:
         Client("ollama", AdapterConfig(base_url="http://scripted.test"), transport=played.transport()).complete(ask())
 
 
-def test_nobody_there_is_recorded_too(tmp_path: Path) -> None:
+def test_a_refused_connection_is_recorded(tmp_path: Path) -> None:
     settings = AdapterConfig(base_url="http://127.0.0.1:9", max_retries=0)
     errors: list[AdapterError] = []
     for _ in range(2):
@@ -364,7 +364,7 @@ def test_nobody_there_is_recorded_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("player", [play, play_async])
 @pytest.mark.parametrize("name", SCENES)
 def test_committed_cassettes(name: str, player: Any) -> None:
-    """A tool round in streams, a whole answer and a refusal, as a real server once said them."""
+    """A tool round in streams, a whole answer and a refusal, as a real server sent them."""
     with tape(name, "none") as cassette:
         called, answered, whole, refused = player(SCENES[name], cassette)
         assert cassette.unused == []

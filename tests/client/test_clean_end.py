@@ -1,4 +1,4 @@
-"""A Gemini stream without a finish reason, over real sockets: finished only if its HTTP body says where it ends."""
+"""A Gemini stream without a finish reason, over real sockets: finished only if its HTTP body has an explicit end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ANSWERS = {
 
 
 def answering(answer: bytes) -> Loopback:
-    """A server that answers every request so, and closes the connection."""
+    """A server that sends this answer to every request, and closes the connection."""
 
     def play(connection: socket.socket) -> None:
         hear(connection)
@@ -59,12 +59,12 @@ def read_async(url: str, outcome: Outcome, transport: Callable[[], Any] = AioTra
 
 
 def read_through_session(url: str, outcome: Outcome) -> None:
-    """As requests go that the shortcut to the connection does not take."""
+    """Read with aiohttp's session, as for requests that cannot use our own connections."""
     read_async(url, outcome, lambda: AioTransport(trust_env=True))
 
 
 def read_at_once(url: str, outcome: Outcome, transport: Callable[[], Any] = AioTransport) -> None:
-    """As the gateway reads: events are taken as they come."""
+    """Read as the gateway does, which takes events as they arrive."""
 
     async def scene() -> None:
         settings = config(base_url=url, max_retries=0)
@@ -85,7 +85,7 @@ WAYS = [read, read_async, read_through_session, read_at_once, read_at_once_throu
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ANSWERS)
-def test_only_a_body_that_says_its_end_finishes_a_stream(how: str, way: Any) -> None:  # S5
+def test_only_a_body_with_an_explicit_end_finishes_a_stream(how: str, way: Any) -> None:  # S5
     answer, finished = ANSWERS[how]
     outcome = Outcome()
     with answering(HEAD + answer) as server:

@@ -1,4 +1,4 @@
-"""From the environment to a client, and what is said when something is missing."""
+"""From the environment to a client, and the errors when something is missing."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def test_five_lines_that_block() -> None:
 
 
 @pytest.mark.parametrize("options", [None, {"include_usage": False}, {"include_usage": True}])
-def test_the_scripted_provider_says_the_usage_of_a_chat_stream_if_asked(options: dict[str, bool] | None) -> None:
-    """As OpenAI does: a client that did not ask reads no chunk without choices."""
+def test_the_scripted_provider_reports_chat_stream_usage_on_request(options: dict[str, bool] | None) -> None:
+    """As OpenAI does: only a client that requests usage gets a chunk without choices."""
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True, "stream_options": options}
     answer = respond(Script(), "/v1/chat/completions", {}, json.dumps(body).encode())
     said = b"".join(part for part in answer.parts if isinstance(part, bytes))
     assert (b'"usage":{' in said, b'"choices":[]' in said) == (options == {"include_usage": True},) * 2
 
 
-def test_the_scripted_provider_has_no_list_of_files_and_says_so() -> None:
+def test_the_scripted_provider_refuses_to_list_files() -> None:
     assert respond(Script(), "/v1/files", {}, b"").status == 404
 
 
@@ -117,7 +117,7 @@ def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     assert signer_for(row, AdapterConfig("token")) is None
 
 
-def test_vertex_wants_a_token_and_no_file_name() -> None:
+def test_vertex_needs_a_token_instead_of_a_file_name() -> None:
     environment = {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "r", "GOOGLE_APPLICATION_CREDENTIALS": "/a"}
     client = connect_sync("vertex:gemini", environment=environment, transport=MemoryTransport(handler()))
     with pytest.raises(NotConfigured, match="access token"):

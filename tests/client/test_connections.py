@@ -1,4 +1,4 @@
-"""Connections against real sockets: what is kept for the next request, proxies in TLS, certificates, early answers."""
+"""Connections over real sockets: which are reused, proxies in TLS, certificates, early answers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _fetch_blocking(requests: list[HttpRequest], between: Between, **settings: A
 
 
 class Chatty:
-    """Answers each request with the number of its connection. On the first connection it says more than was asked."""
+    """Answers each request with the number of its connection. On the first one it sends an answer too many."""
 
     def __init__(self, extra: bytes, late: bool) -> None:
         self._extra, self._late = extra, late
@@ -95,7 +95,7 @@ class Chatty:
                 self.has_said.set()
 
     def between(self) -> None:
-        """Called when an answer was read: whatever is said late has arrived when this returns."""
+        """Called when an answer was read. When it returns, the late second answer has arrived too."""
         self.may_say.set()
         if self._late:
             self.has_said.wait(10)
@@ -104,8 +104,8 @@ class Chatty:
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("secure", [False, True])
-def test_what_was_not_asked_for_is_no_answer(secure: bool, late: bool, kind: str, tls: Tls) -> None:
-    """A second answer that came with the first one, or while the connection was idle, is nobody's."""
+def test_an_unrequested_answer_is_never_used(secure: bool, late: bool, kind: str, tls: Tls) -> None:
+    """A second answer that came with the first one, or while the connection was idle, is not used for a request."""
     chatty = Chatty(answer(b"stale"), late)
     with Loopback(chatty, tls.server if secure else None) as server:
         found = fetch(kind, [post(server.url)] * 3, chatty.between, tls=tls.client)
@@ -115,19 +115,19 @@ def test_what_was_not_asked_for_is_no_answer(secure: bool, late: bool, kind: str
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize("secure", [False, True])
 def test_a_quiet_connection_is_kept(secure: bool, kind: str, tls: Tls) -> None:
-    """The proof that the test above can see."""
+    """The proof that the test above can fail: without a second answer, the connection is reused."""
     with Loopback(Chatty(b"", late=False), tls.server if secure else None) as server:
         assert fetch(kind, [post(server.url)] * 3, tls=tls.client) == [(200, b"1")] * 3
     assert server.accepted == 1
 
 
 @pytest.mark.parametrize(("version", "straightly"), [("3.11", True), ("3.14", True), ("3.15", False), ("4.0", False)])
-def test_only_tested_minors_are_driven_by_hand(version: str, straightly: bool) -> None:
+def test_own_connections_only_with_tested_versions(version: str, straightly: bool) -> None:
     """Any other minor version of aiohttp is used through its session."""
     assert (version in head.TESTED) is straightly
 
 
-def test_an_untested_minor_goes_through_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_version_uses_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("driven by hand")
 
@@ -141,7 +141,7 @@ def test_an_untested_minor_goes_through_the_session(monkeypatch: pytest.MonkeyPa
 
 
 class Tls:
-    """A certificate for 127.0.0.1, and who trusts it."""
+    """A certificate for 127.0.0.1, and contexts that trust it."""
 
     def __init__(self, place: Path, name: str = "IP:127.0.0.1") -> None:
         key, cert = make_certificate(place, name)
@@ -192,7 +192,7 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
 @pytest.mark.parametrize("kind", ["session", "blocking"])
 @pytest.mark.parametrize("secure", [False, True])
 def test_a_proxy_in_tls(secure: bool, kind: str, tls: Tls) -> None:
-    """``https://`` proxies are spoken to in TLS, credentials included, and TLS to the server goes through that."""
+    """``https://`` proxies are reached by TLS, also for credentials, and TLS to the server goes through that."""
     proxy, big = Proxy(), b"x" * 300_000
 
     def serve(connection: socket.socket) -> None:
@@ -213,7 +213,7 @@ def test_a_proxy_in_tls(secure: bool, kind: str, tls: Tls) -> None:
 
 
 @pytest.mark.parametrize("kind", ["session", "blocking"])
-def test_nothing_is_said_to_a_proxy_that_cannot_do_tls(kind: str) -> None:
+def test_nothing_is_sent_to_a_proxy_without_tls(kind: str) -> None:
     said: list[bytes] = []
 
     def listen(connection: socket.socket) -> None:
@@ -285,7 +285,7 @@ TOO_LARGE = answer(b'{"error":{"message":"too large","type":"invalid_request_err
 
 
 def refuse(connection: socket.socket) -> None:
-    """Answer after the head; read nothing more, and close. What is unread makes the system reset the connection."""
+    """Answer after the head, read nothing more, and close. Unread bytes make the system reset the connection."""
     connection.recv(100)
     connection.sendall(TOO_LARGE)
 

@@ -1,4 +1,4 @@
-"""Content as people write it: paths, bytes and URLs become blocks, known by what they hold."""
+"""Blocks made of paths, bytes and URLs, whose types are recognised by the content."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_what_a_file_does_not_hold_is_refused(make: Callable[[], Any], kind: typ
         make()
 
 
-def test_a_turn_is_given_in_parts(folder: Path) -> None:
+def test_a_turn_of_several_parts(folder: Path) -> None:
     script = Script("red")
     with SyncSession("embedded:gemini", script=script) as session:
         session.send("what is this?", image("red.png"), "and this?", Path("red.png"), PNG)
@@ -125,7 +125,7 @@ def test_a_turn_is_given_in_parts(folder: Path) -> None:
             session.send(Message("user", "hi"), "and more")
 
 
-def test_options_are_what_is_meant() -> None:
+def test_short_forms_of_options() -> None:
     def weather(city: str) -> str:
         return city
 
@@ -158,7 +158,7 @@ def test_a_client_takes_its_settings_as_a_dict() -> None:
     assert "sk-secret" not in str(caught.value)
 
 
-def test_a_path_in_a_message_is_told_how_to_become_a_block() -> None:
+def test_a_path_in_a_message_raises_advice() -> None:
     with pytest.raises(TypeError, match=r"file\(path\)"):
         Message("user", ["look:", Path("red.png")])  # type: ignore[list-item]
 

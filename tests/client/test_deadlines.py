@@ -1,6 +1,6 @@
-"""Deadlines hold for every read, against servers that drip: the head, interim answers, chunk sizes, trailers, the rest.
+"""Deadlines hold for every read. The servers send byte by byte: the head, interim answers, chunk sizes, trailers, …
 
-What is asserted is the error, and that the server was left in the middle. It would go on for half a minute.
+Each test checks the error, and that the client closed the connection: the server would continue for half a minute.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def slowly(begin: bytes, parts: Callable[[], Iterator[bytes]]) -> Play:
     return play
 
 
-# What comes slowly; nothing of it is a part of the body.
+# What is sent slowly; none of it is a part of the body.
 DRIPS = {
     "the head": slowly(b"HTTP/1.1 200 OK\r\nX-Long: ", lambda: again(b"a")),
     "headers": slowly(b"HTTP/1.1 200 OK\r\n", lambda: (b"X-%d: a\r\n" % number for number in range(90))),
@@ -88,7 +88,7 @@ def get(kind: str, url: str, limits: Timeouts) -> None:
 # R2
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize("what", [*DRIPS, "the body"])
-def test_a_deadline_ends_what_drips(what: str, kind: str) -> None:
+def test_a_deadline_ends_a_slow_answer(what: str, kind: str) -> None:
     with Loopback(DRIPS.get(what, BODY)) as server:
         with pytest.raises(RequestTimeoutError) as caught:
             get(kind, server.url, Timeouts(5, 30, 0.3))
@@ -99,7 +99,7 @@ def test_a_deadline_ends_what_drips(what: str, kind: str) -> None:
 # R2: a stream has no deadline, but each step of it has a limit
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize("what", DRIPS)
-def test_without_a_deadline_the_limit_on_silence_ends_what_drips(what: str, kind: str) -> None:
+def test_the_silence_limit_ends_a_slow_head(what: str, kind: str) -> None:
     with Loopback(DRIPS[what]) as server, pytest.raises(RequestTimeoutError):
         get(kind, server.url, Timeouts(0.1, 0.3, None))
     assert (server.accepted, server.left) == (1, 1)
@@ -110,7 +110,7 @@ def test_without_a_deadline_the_limit_on_silence_ends_what_drips(what: str, kind
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("what", ["the head", "interim answers", "a chunk's size"])
 def test_both_clients_give_up(what: str, stream: bool, kind: str) -> None:
-    """A client's own timeout is all that it needs to be told."""
+    """The client's ``timeout_seconds`` is enough."""
     with Loopback(DRIPS[what]) as server:
         options: dict[str, Any] = {"connect_timeout": 0.1}
         settings = config(base_url=server.url, timeout_seconds=0.3, max_retries=0, options=options)
@@ -147,7 +147,7 @@ DONE = b"".join(b"%x\r\n%b\r\n" % (len(line), line) for line in (HI, b"data: [DO
 
 # R2
 @pytest.mark.parametrize("kind", ["async", "sync"])
-def test_nobody_waits_for_what_follows_the_last_word(kind: str) -> None:
+def test_bytes_after_the_end_of_a_stream_are_not_waited_for(kind: str) -> None:
     ping = b": still here\n\n"
     with Loopback(slowly(CHUNKED + DONE, lambda: again(b"%x\r\n%b\r\n" % (len(ping), ping)))) as server:
         events = ask_client(kind, config(base_url=server.url), stream=True)

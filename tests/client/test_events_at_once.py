@@ -1,4 +1,4 @@
-"""Events that are taken as they come: what ends an answer, and what does not."""
+"""Events that are taken as they arrive: what ends an answer, and what does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call without I/O: headers, options, and answers that are not what was asked for."""
+"""One call without I/O: headers, options, and answers that are not what was requested."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_local_servers_need_no_key(name: str) -> None:
     assert "authorization" not in exchange(name, AdapterConfig()).headers
 
 
-def test_a_key_with_something_around_it() -> None:
+def test_a_key_with_characters_that_no_header_may_have() -> None:
     assert exchange("openai", AdapterConfig(f" {CANARY}\n")).headers["authorization"] == f"Bearer {CANARY}"
     with pytest.raises(NotConfigured, match="line break") as caught:
         exchange("openai", AdapterConfig(f"{CANARY}\n{CANARY}"))
@@ -160,7 +160,7 @@ def test_an_empty_or_foreign_refusal() -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("dialect_name", DIALECTS)
-def test_a_page_instead_of_an_answer(dialect_name: str, stream: bool) -> None:
+def test_an_html_page_instead_of_an_answer(dialect_name: str, stream: bool) -> None:
     reading, _ = read(
         exchange(PROVIDERS[dialect_name], stream=stream), 200, "text/html; charset=utf-8", b"<html>hi</html>"
     )
@@ -235,7 +235,7 @@ def test_an_empty_chunk_before_the_first_word_holds_nothing_up() -> None:
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["now"]
 
 
-def test_losses_ride_on_the_response() -> None:
+def test_losses_are_on_the_response() -> None:
     made = exchange("anthropic", seed=7)
     assert [loss.path for loss in made.losses] == ["seed"]
     whole = handler(Script())(made.http(Timeouts()))
@@ -260,7 +260,7 @@ def test_a_request_that_is_no_json_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_half_a_character_is_replaced_and_told(name: str) -> None:  # T9, for calls without a session
+def test_a_lone_surrogate_is_replaced_with_a_loss(name: str) -> None:  # T9, for calls without a session
     request = Request("a\ud800b")
     with connect_sync(f"embedded:{name}") as client:
         answer = client.complete(request)

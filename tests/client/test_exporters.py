@@ -1,4 +1,4 @@
-"""What the exporters make of the bus: log lines, and spans and metrics that OpenTelemetry's own reader reads."""
+"""The exporters of the bus: log lines, and spans and metrics that OpenTelemetry's own readers collect."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_providers_and_operations_have_the_conventions_names(telemetry: Telemetr
 
 
 def test_every_name_is_in_the_registry(telemetry: Telemetry) -> None:
-    """The SDK's own list of names is the judge; what is newer than it stands here with its page."""
+    """Names are checked against the SDK's list; names that are newer than the SDK are listed here with their page."""
     known = {value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI")}
     values = {member.value for member in gen_ai_attributes.GenAiProviderNameValues} | {"moonshot_ai"}
     operations = {member.value for member in gen_ai_attributes.GenAiOperationNameValues}
@@ -214,7 +214,7 @@ def test_metrics(telemetry: Telemetry) -> None:
     assert tokens[0].explicit_bounds[-1] == 67108864
 
 
-def test_a_guess_is_no_measurement(telemetry: Telemetry) -> None:
+def test_estimated_usage_is_not_recorded_as_a_metric(telemetry: Telemetry) -> None:
     who: dict[str, Any] = {"request_id": "r", "provider": "p", "dialect": "d", "model": "m", "stream": False}
     usage = TokenUsage(5, output_tokens=5, estimated=True)
     done = CallCompleted(**who, retry_count=0, latency_ms=1, stop_reason=StopReason.end_turn, usage=usage)
@@ -251,7 +251,7 @@ STEPS = (
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_nothing_that_was_said_and_no_key_is_told(
+def test_no_content_and_no_key_is_exported(
     telemetry: Telemetry, dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -338,7 +338,7 @@ def test_a_cancelled_call_is_no_warning_and_words_can_be_left_out(caplog: pytest
     assert caplog.records[0].__dict__["interlingua"]["latency_ms"] == 1.235
 
 
-def test_nothing_is_made_for_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_logged_below_the_level(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "interlingua.calls")
     bus = Bus()
     log_calls(bus)

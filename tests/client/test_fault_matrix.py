@@ -1,7 +1,7 @@
 """Every fault × six dialects × complete and stream × async and sync, in memory and over sockets, as the table promises.
 
-The table is ``lab.faults.rows``; what is promised there follows from the rules of errors and retries,
-which know no provider. ``pytest -s`` prints it with what was seen.
+The table is ``lab.faults.rows``. Its promises follow from the rules of errors and retries, which are the same for all
+providers. ``pytest -s`` prints the table with the outcomes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lab.faults.ways import Call
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 
-# Promised and not yet kept: the row, and what must change.
+# Promises that are not kept yet: the row, and what must change.
 PENDING: dict[str, str] = {}
 
 
@@ -108,11 +108,11 @@ GUILTY = {
 
 
 @pytest.mark.parametrize("call", GUILTY.values(), ids=GUILTY)
-def test_what_is_wrong_is_seen(call: Call) -> None:
+def test_each_broken_outcome_is_found(call: Call) -> None:
     assert list(look(call, "async stream", "openai-responses")) != []
 
 
-def test_what_is_right_is_left_alone() -> None:
+def test_a_good_outcome_has_no_problem() -> None:
     assert list(look(good(), "sync stream", "openai-responses")) == []
     assert list(look(bad(), "sync stream", "openai-responses")) == []
     assert outcome(bad()) == ("network", ", kept", 1)

@@ -1,5 +1,5 @@
-"""The embedded provider: what it says in every dialect, how it refuses, how it breaks. What callers make of its faults
-is in ``test_fault_matrix.py``."""
+"""The embedded provider: its answers, errors and faults in every dialect. How clients handle its faults is tested in
+``test_fault_matrix.py``."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ CHOICES = {
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_it_keeps_to_the_choice(choice: str) -> None:
+def test_it_follows_the_tool_choice(choice: str) -> None:
     asked, names = CHOICES[choice]
     response = say("complete", "anthropic-messages", Step(act="auto"), ask(tools=(ADD, SUB), tool_choice=asked))
     assert [use.name for use in response.tool_uses] == names
 
 
 @every_dialect
-def test_after_the_results_it_speaks(dialect: str) -> None:
+def test_after_tool_results_it_answers_with_text(dialect: str) -> None:
     use = ToolUseBlock("call_0_embedded", "add", input={"a": "x"})
     result = ToolResultBlock("call_0_embedded", (TextBlock("42"),), name="add")
     turns = [Message("user", "add"), Message("assistant", (use,)), Message("tool", (result,))]
@@ -114,7 +114,7 @@ def test_it_says_exactly_what_the_script_says(dialect: str, way: str) -> None:
 
 
 @every_dialect
-def test_it_stops_why_the_script_says(dialect: str) -> None:
+def test_it_has_the_stop_reason_of_the_script(dialect: str) -> None:
     response = say("stream", dialect, Step(text="cut sho", stop=StopReason.max_tokens))
     assert (response.text, response.stop_reason) == ("cut sho", StopReason.max_tokens)
 
@@ -136,7 +136,7 @@ def test_a_script_goes_on_with_its_last_step_and_forgets_what_it_need_not_keep()
     assert (script.asked, len(script.seen)) == (3, 1)
 
 
-def test_where_no_dialect_is_spoken() -> None:
+def test_an_unknown_path_gets_a_404() -> None:
     answer = handler()(HttpRequest("POST", "http://h/nowhere", {}, b"{}"))
     assert (answer.status, list(answer.parts)) == (404, [b"no dialect has the path /nowhere"])
 
@@ -152,7 +152,7 @@ PATHS = {
 
 
 @every_dialect
-def test_what_cannot_be_read_is_refused(dialect: str) -> None:
+def test_a_body_that_cannot_be_read_gets_a_400(dialect: str) -> None:
     answer = handler()(HttpRequest("POST", f"http://h{PATHS[dialect]}", {}, b"{"))
     error = speak(dialect).decode_error(answer.status, answer.headers, b"".join(answer.parts))
     assert error.error_class is ErrorClass.invalid_request
@@ -177,7 +177,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("dialect", "status", "hint", "word", "error_class"), REFUSED)
-def test_it_refuses_in_the_providers_own_words(
+def test_it_sends_the_error_bodies_of_the_provider(
     dialect: str, status: int, hint: float | None, word: str | None, error_class: str
 ) -> None:
     refused = error_answer(dialect, status, "no, sorry", hint)

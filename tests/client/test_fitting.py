@@ -1,4 +1,4 @@
-"""What is known of each model, held against requests: what is changed, what is refused, and that providers agree."""
+"""Requests fitted to known models: what is changed, what is refused, and that providers agree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PAPER = DocumentBlock(Base64Source("application/pdf", "aGk="))
 
 
 def fit(name: str, catalogue: Catalogue = BARE, **fields: Any) -> tuple[Request, list[tuple[str, str]], Request]:
-    """What becomes of a request to ``provider:model``; the losses; and the request as it was."""
+    """A request fitted to ``provider:model``, the losses, and the request as it was."""
     provider, model = name.split(":", 1)
     unsupported = fields.pop("unsupported", None)
     request = Request(**{"messages": [Message("user", "hi")], "model": model, **fields})
@@ -136,11 +136,11 @@ ASKED = (
     ("moonshot:kimi-k3",            T(mode="disabled"),                ...,                               []),
     ("deepseek:deepseek-v4-pro",    T(effort="medium"),                ...,                               []),
     ("ollama:qwen3:8b",             T(mode="enabled"),                 ...,                               []),
-    # one door asks all models in one way
+    # OpenRouter has one form for all models
     ("openrouter:anthropic/claude-opus-5.5", T(budget=2_000),          ...,                               []),
     ("openrouter:anthropic/claude-haiku-4.5", T(effort="high"),         ...,                               []),
     ("openrouter:google/gemini-2.5-flash", T(mode="enabled", effort="low"), T(effort="low"),            []),
-    # nobody knows
+    # unknown models
     ("vllm:my-own-finetune",        T(mode="between_tools", effort="huge", budget=7), ...,                  []),
 )
 # fmt: on
@@ -156,8 +156,10 @@ def test_how_each_model_is_asked_to_think(name: str, asked: Thinking, taken: Any
 
 
 @pytest.mark.parametrize(("name", "asked", "taken", "lost"), ASKED)
-def test_what_was_fitted_fits(name: str, asked: Thinking, taken: Any, lost: list[tuple[str, str]]) -> None:
-    """Once is enough, and the packaged data do not contradict our own rows."""
+def test_fitting_twice_changes_nothing_more(
+    name: str, asked: Thinking, taken: Any, lost: list[tuple[str, str]]
+) -> None:
+    """Fitting once is enough, and the packaged data do not contradict our own rows."""
     fitted, _, _ = fit(name, thinking=asked)
     again, losses, _ = fit(name, thinking=fitted.thinking, unsupported="refuse")
     assert (again.thinking, losses) == (fitted.thinking, [])
@@ -223,7 +225,7 @@ def test_parameters_that_a_model_rejects(name: str, beside: dict[str, Any], reje
         assert getattr(fitted, field) == (getattr(Request(), field) if field in rejected else getattr(request, field))
 
 
-def test_what_is_usual_anyway_is_no_loss() -> None:
+def test_dropping_a_default_value_is_no_loss() -> None:
     """Recorded: a temperature of 1 is taken by models that take no other."""
     for name in ("anthropic:claude-opus-5-5", "openai-chat:gpt-5-nano"):
         fitted, losses, _ = fit(name, temperature=1.0, top_p=1, unsupported="refuse")
@@ -241,7 +243,7 @@ BY_TOOL = {"output_schema": SCHEMA}
 
 @pytest.mark.parametrize("forcing", [FORCED, BY_TOOL])
 @pytest.mark.parametrize("name", ["anthropic:claude-sonnet-4-20250514", "deepseek:deepseek-v4-flash"])
-def test_a_forced_call_comes_before_thoughts(name: str, forcing: dict[str, Any]) -> None:
+def test_a_forced_call_disables_thinking(name: str, forcing: dict[str, Any]) -> None:
     """Recorded: ``Thinking mode does not support this tool_choice``."""
     fitted, losses, _ = fit(name, thinking=T(mode="enabled", budget=2_000, effort="low"), **forcing)
     assert fitted.thinking == T(mode="disabled")
@@ -249,7 +251,7 @@ def test_a_forced_call_comes_before_thoughts(name: str, forcing: dict[str, Any])
     assert fit(name, thinking=T(mode="enabled", budget=2_000), tools=(TOOL,))[0].thinking != T(mode="disabled")
 
 
-def test_a_model_that_thinks_unasked_is_told_not_to() -> None:
+def test_a_model_that_thinks_by_default_is_told_not_to() -> None:
     fitted, losses, _ = fit("deepseek:deepseek-v4-flash", **FORCED)
     assert (fitted.thinking, losses) == (T(mode="disabled"), [("thinking", "added")])
     assert fit("anthropic:claude-sonnet-4-5", **FORCED)[1] == []
@@ -286,16 +288,16 @@ def test_content_that_a_model_cannot_read(name: str, fields: dict[str, Any], sai
 
 
 @pytest.mark.parametrize("name", ["anthropic:claude-sonnet-4-5", "openai:gpt-4o", "google:gemini-3.8-flash"])
-def test_a_last_word_of_the_assistant_where_it_is_taken(name: str) -> None:
+def test_a_final_assistant_message_where_the_model_takes_it(name: str) -> None:
     fit(name, messages=[Message("user", "hi"), Message("assistant", "Well,")])
 
 
-def test_a_paused_turn_is_gone_on_with() -> None:
+def test_a_paused_turn_is_continued() -> None:
     paused = Message("assistant", (ServerToolUseBlock(id="s1", name="web_search", input={}),))
     fit("anthropic:claude-sonnet-5", messages=[Message("user", "hi"), paused])
 
 
-def test_nobody_knows_the_model() -> None:
+def test_an_unknown_model_gets_everything_as_written() -> None:
     """Nothing is refused, everything is sent as written."""
     everything = Request(
         [Message("user", (TextBlock("look"), PICTURE, PAPER))],
@@ -323,8 +325,8 @@ THOUGHTS = {repr(asked): asked for _, asked, *_ in ASKED}
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_wish_becomes_a_body_that_the_sdk_takes(name: str) -> None:
-    """Each way of asking, of each model: no body breaks a rule of its protocol."""
+def test_every_fitted_request_is_valid_for_the_sdk(name: str) -> None:
+    """For each form of thinking and each model: no body breaks a rule of its protocol."""
     provider = name.partition(":")[0]
     spoken = ROWS[provider].dialect
     for wish in WISHES:
@@ -336,7 +338,7 @@ def test_every_wish_becomes_a_body_that_the_sdk_takes(name: str) -> None:
 
 
 def _is_compatible(line: str, provider: str) -> bool:
-    """Words that only a compatible server has, and OpenAI's own SDK therefore does not."""
+    """Whether the SDK's complaint is about values that only a compatible server has."""
     own = ("top_k", "thinking", "reasoning", "random_seed")
     return (
         ROWS[provider].dialect == "openai-chat"
@@ -365,7 +367,7 @@ def thoughts(body: Any) -> dict[str, Json]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_no_wish_becomes_a_body_that_the_model_refuses(name: str) -> None:
+def test_no_fitted_request_is_one_that_the_model_refuses(name: str) -> None:
     provider, model = name.split(":", 1)
     if provider not in ("anthropic", "openai", "openai-chat", "google"):
         return
@@ -411,7 +413,7 @@ def test_a_refusal_names_provider_and_request() -> None:
 
 # ------------------------------------------------------------------------------------------------------ recorded truth
 
-# Where we are stricter than the server was, and why that stays.
+# Cases in which we are stricter than the server was, and why that stays.
 STRICTER = {
     ("ollama", "deepseek-r1:latest"): "the server took pictures for a model that cannot see them, and ignored them",
     ("openrouter", "google/gemini-2.5-flash"): "a video in OpenRouter's own words; the dialect has none of its own",
@@ -440,7 +442,7 @@ def _recorded(name: str) -> Iterator[tuple[dict[str, Any], Request]]:
 
 
 def held(name: str, record: dict[str, Any], request: Request) -> list[str]:
-    """Why the request would not go out as it is."""
+    """The reasons why the request would be refused or changed."""
     provider = record.get("provider") or PROVIDERS[name]
     facts = FULL.facts(provider, request.model or "")
     try:
@@ -452,7 +454,7 @@ def held(name: str, record: dict[str, Any], request: Request) -> list[str]:
 
 @needs_shared
 @pytest.mark.parametrize("name", PROVIDERS)
-def test_what_providers_took_is_sent_as_written(name: str) -> None:
+def test_recorded_requests_that_providers_accepted_are_not_changed(name: str) -> None:
     taken = [(record, request) for record, request in recorded(name) if 200 <= (record.get("status") or 0) < 300]
     assert len(taken) > 50
     told = [((record.get("provider"), request.model), held(name, record, request)) for record, request in taken]
@@ -478,7 +480,7 @@ FORESEEN = (
 
 @needs_shared
 @pytest.mark.parametrize(("name", "theirs", "ours"), FORESEEN)
-def test_what_providers_refused_is_foreseen(name: str, theirs: str, ours: str) -> None:
+def test_recorded_requests_that_providers_refused_are_refused(name: str, theirs: str, ours: str) -> None:
     found = [
         held(name, record, request)
         for record, request in recorded(name)
@@ -516,7 +518,7 @@ KNOWN = (
     suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large),
 )
 @given(request=strategies.requests(), name=st.sampled_from(KNOWN))
-def test_what_is_let_pass_at_one_look_needs_no_change(request: Request, name: str) -> None:
+def test_a_request_that_passes_the_fast_check_needs_no_change(request: Request, name: str) -> None:
     provider, model = name.split(":", 1)
     facts, able = FULL.facts(provider, model), FULL.capabilities_for(provider, model)
     if Fitter(facts, able).accepts(request):
@@ -524,7 +526,7 @@ def test_what_is_let_pass_at_one_look_needs_no_change(request: Request, name: st
 
 
 @pytest.mark.parametrize("name", KNOWN[:3])
-def test_an_agents_usual_request_is_let_pass(name: str) -> None:
+def test_an_agents_usual_request_passes_the_fast_check(name: str) -> None:
     provider, model = name.split(":", 1)
     turn = Message("assistant", [ToolUseBlock("c1", "f", input={"a": "x"})])
     result = Message("tool", [ToolResultBlock("c1", (TextBlock("done"),))])

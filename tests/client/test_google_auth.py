@@ -1,4 +1,4 @@
-"""Vertex: access tokens that google-auth finds and renews, plain tokens, and what is said when there are none."""
+"""Vertex: access tokens that google-auth finds and renews, plain tokens, and the error when there are none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DOORS = ("vertex:gemini-3.8-flash", "vertex-anthropic:claude-opus-5-5")
 
 
 class Fake(credentials.Credentials):  # type: ignore[misc]
-    """Credentials whose tokens are counted. They are google-auth's own in all but where a token comes from."""
+    """Credentials of google-auth whose tokens come from a counter instead of a server."""
 
     token: str | None
 
@@ -112,7 +112,7 @@ def test_the_loop_does_not_wait_for_a_token(found: Fake) -> None:
     assert found.threads[0] is not main_thread()
 
 
-def test_who_pays_is_told(found: Fake) -> None:
+def test_the_quota_project_is_sent(found: Fake) -> None:
     found._quota_project_id = "payer"
     transport = MemoryTransport(handler(Script(Step(act="echo"))))
     with connect_sync(DOORS[0], environment=VERTEX, transport=transport) as client:
@@ -203,7 +203,7 @@ def test_without_the_library_the_extra_is_named(missing: str, monkeypatch: pytes
 
 
 def test_a_service_accounts_file_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """google-auth's own search and its own signature; only the token's server is ours."""
+    """google-auth itself searches and signs; only the server of the token is a fake."""
     rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
     from cryptography.hazmat.primitives import serialization
     from google.auth.transport import requests as transport_module

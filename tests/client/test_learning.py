@@ -1,4 +1,4 @@
-"""Estimates follow what a provider reports: from the first question on, model by model, and only where it tells."""
+"""Estimates follow the counts that a provider reports: from the first call on, for each model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cold(request: Request) -> int:
 
 
 def secretive(request: HttpRequest) -> Answer:
-    """A server that counts as we do, and adds a prompt of its own."""
+    """A server that counts as we do, plus a constant for its own hidden prompt."""
     asked = json.loads(request.body)
     text = asked["messages"][0]["content"]
     reported = cold(prompt(text, asked["model"])) + HIDDEN
@@ -101,7 +101,7 @@ def test_to_estimate_one_needs_no_key(tmp_path: Path) -> None:
         assert client.estimate(prompt(model="gpt-4o-mini")) == cold(prompt(model="gpt-4o-mini"))
 
 
-def test_tools_are_another_kind_until_they_are_all_there_is() -> None:
+def test_requests_with_tools_are_learned_separately() -> None:
     learner = Learner("openai-chat")
     with_tool = prompt(tools=(ADD,))
     assert learner.estimate(with_tool) == cold(with_tool)
@@ -123,7 +123,7 @@ def test_fewer_tokens_a_word_are_fewer_in_all() -> None:
     assert corrected(1, [Told(100, 1)]) == 1
 
 
-def test_what_was_near_enough_is_left() -> None:
+def test_a_good_estimate_is_not_corrected() -> None:
     assert corrected(1000, [Told(100, 104)]) == 1000
     assert corrected(1000, [Told(100, 96)]) == 1000
 
@@ -146,7 +146,7 @@ UNTELLING = {
 
 
 @pytest.mark.parametrize("why", UNTELLING)
-def test_nothing_is_learned_where(why: str) -> None:
+def test_nothing_is_learned_from(why: str) -> None:
     learner = Learner("openai-chat")
     learner.estimate(prompt())
     learner.observe(UNTELLING[why], 100_000)

@@ -122,7 +122,7 @@ TALK = Request(
 )
 
 
-def test_calls_and_results_become_words() -> None:
+def test_calls_and_results_become_text() -> None:
     found, losses = fitted(TALK, "describe")
     assert [message.text for message in found.messages] == [
         "How is the weather?",
@@ -155,7 +155,7 @@ SYSTEM = Request(
 )
 
 
-def test_a_system_prompt_is_said_by_the_user() -> None:
+def test_a_system_prompt_becomes_a_user_message() -> None:
     found, losses = fitted(SYSTEM, "describe")
     assert found.system == ()
     assert [(m.role, m.text) for m in found.messages] == [
@@ -227,7 +227,7 @@ def managing(server: LoopbackServer, **settings: Any) -> ProviderManager:
 
 
 def test_a_router_prefers_a_model_that_can() -> None:
-    """Also when the first one could go on with a note; it does when no other answers."""
+    """Even if the first one could continue with a note; it is used if no other model answers."""
     names = ["deepseek:deepseek-v3", "anthropic:claude-sonnet-5"]
     with LoopbackServer.in_thread() as server, managing(server, unsupported="describe") as manager:
         router = Router(names, manager)
@@ -243,8 +243,8 @@ def test_a_router_prefers_a_model_that_can() -> None:
         assert [(c.model, c.outcome) for c in router.record("r")] == [(names[1], "failed"), (names[0], "answered")]
 
 
-def test_a_router_knows_windows() -> None:
-    """What does not fit by the estimate is not sent there while another fits; if none fits, the first is asked."""
+def test_a_router_knows_context_windows() -> None:
+    """A model that is too small by the estimate is skipped while another fits; if none fits, the first is called."""
     long = Request([Message("user", "word " * 20_000)], request_id="r", max_output_tokens=9)
     small, large = "openai-chat:gpt-3.5-turbo", "anthropic:claude-sonnet-5"
     with LoopbackServer.in_thread(Step(text="ok")) as server, managing(server) as manager:

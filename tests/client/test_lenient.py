@@ -1,4 +1,4 @@
-"""Answers that are JSON but for NaN, numbers too large, lone surrogates or a byte-order mark are read and declared."""
+"""Answers with NaN, too large numbers, lone surrogates or a byte-order mark are read, and a Loss says so."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_a_second_parse_reads_what_is_meant(name: str) -> None:
+def test_a_tolerant_second_parse(name: str) -> None:
     wire, meant = ODD[name]
     assert read_lenient(b"{" + wire + b"}")["odd"] == meant
     strict = strictly(b"\xef\xbb\xbf{" + wire + b"}")
@@ -34,12 +34,12 @@ def test_a_second_parse_reads_what_is_meant(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1,", b"hello", b"<html>", b"[" * 100_000])
-def test_what_is_no_json_at_all_stays_so(text: bytes) -> None:
+def test_text_that_is_not_json_is_not_parsed(text: bytes) -> None:
     assert strictly(text) is None
 
 
 def answer_of(name: str, extra: bytes, *, stream: bool) -> Answer:
-    """An answer of the dialect's own, with something odd in each of its objects."""
+    """An answer of the dialect, with something that is not strict JSON in each of its objects."""
     speaker, whole = dialect(name), Response((TextBlock("Hi"),), id="1", model="m")
     if not stream:
         body = json.dumps(speaker.encode_response(whole).body).encode()

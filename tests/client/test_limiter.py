@@ -1,4 +1,4 @@
-"""The limiter: never more than was allowed in any minute, first come first served, and what providers ask for."""
+"""The limiter: never more than allowed in any minute, first come first served, and pauses that providers ask for."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_calls_at_once() -> None:
     assert "2 running, 0 waiting" in repr(line.limiter)
 
 
-def test_who_leaves_the_line_makes_room() -> None:
+def test_leaving_the_line_makes_room() -> None:
     woken: list[int] = []
     limiter = Limiter(concurrency=1)
     running = limiter.join(0, "a", lambda: None)
@@ -187,7 +187,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-def test_who_waits_in_line_can_be_cancelled() -> None:
+def test_a_call_that_waits_in_line_can_be_cancelled() -> None:
     limiter = Limiter(concurrency=1)
     taken = limiter.join(0, "a", lambda: None)
     assert limiter.delay(taken) is None

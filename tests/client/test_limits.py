@@ -1,4 +1,4 @@
-"""How much a client accepts: each limit one below and one above, in both clients, and lifted by None."""
+"""How much a client accepts: one less and one more than each limit, in both clients, and None for no limit."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def over_http(kind: str, server: Loopback, limits: Limits, **more: Any) -> Respo
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("spare", [None, 0, -1])
 def test_a_whole_answer_has_a_limit(spare: int | None, way: str) -> None:
-    """Also where it comes in place of a stream."""
+    """Also if it comes in place of a stream."""
     body = whole()
     limits = Limits(body=None if spare is None else len(body) + spare)
     outcome = call(way, "openai-chat", answering(body), ask(), config(limits=limits))
@@ -150,8 +150,8 @@ def test_a_bomb_is_not_unpacked(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("spare", [None, 0, -1])
-def test_of_an_error_so_much_is_read(spare: int | None, way: str) -> None:
-    """What is longer is still an error with its status; it is read as far as the limit goes, and no further."""
+def test_an_error_body_is_read_up_to_its_limit(spare: int | None, way: str) -> None:
+    """A longer body is still an error with its status; it is only read up to the limit."""
     body = b'{"error": {"message": "boom", "type": "server_error"}}'
     limits = Limits(error=None if spare is None else len(body) + spare)
     outcome = call(way, "openai-chat", answering(body, 500), ask(), config(limits=limits, max_retries=0))
@@ -164,7 +164,7 @@ def test_of_an_error_so_much_is_read(spare: int | None, way: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_endless_error_is_left(kind: str) -> None:
+def test_an_endless_error_body_is_not_read_to_its_end(kind: str) -> None:
     def play(connection: socket.socket) -> None:
         hear(connection)
         connection.sendall(b"HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nContent-Length: 999999999999\r\n\r\n")

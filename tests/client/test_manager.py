@@ -331,7 +331,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize(("name", "id", "model"), NAMES)
-def test_where_every_kind_of_name_leads(name: str, id: str, model: str | None, tmp_path: Path) -> None:
+def test_what_every_kind_of_name_means(name: str, id: str, model: str | None, tmp_path: Path) -> None:
     manager, _ = managing(models=write(tmp_path / "models.yaml", FILE, 1))
     manager.register("mine", "google")
     manager.alias("again", "w")
@@ -365,8 +365,8 @@ def test_the_embedded_model_speaks_every_dialect(name: str) -> None:
         ("anthropic/claude-x-5.5", "write 'anthropic:claude-x-5-5', or 'openrouter:anthropic/claude-x-5.5'"),
     ],
 )
-def test_a_name_that_leads_nowhere(name: str, said: str) -> None:
-    """An unknown provider is not configured; a model that nobody knows is a mistake in the request, not in a key."""
+def test_an_unknown_name(name: str, said: str) -> None:
+    """An unknown provider raises ``NotConfigured``, an unknown model ``InvalidRequestError``."""
     manager, _ = managing()
     manager.register("mine", "openai")
     with pytest.raises(NotConfigured if ":" in name else InvalidRequestError, match=said):
@@ -467,7 +467,7 @@ def test_pictures_for_a_model_that_cannot_see() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_options_that_nobody_knows_pass_through(dialect: str) -> None:
-    """A request's own residue, and ``options["body"]``, laid over it."""
+    """A request's own residue, and ``options["body"]``, which is merged into the body."""
     manager, transport = managing()
     provider = PROVIDERS[dialect]
     manager.register(provider, config={"options": {"body": {"of_tomorrow": {"b": 2}, "more": [1]}}})
@@ -483,7 +483,7 @@ def test_options_that_nobody_knows_pass_through(dialect: str) -> None:
 # ------------------------------------------------------------------------------------------------------------ hot reload
 
 
-def test_turns_that_begin_together_look_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_that_begin_together_check_the_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("interlingua.client.manager.time", SimpleNamespace(monotonic=lambda: now[0]))
     path = write(tmp_path / "models.yaml", "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
@@ -498,7 +498,7 @@ def test_turns_that_begin_together_look_once(tmp_path: Path, monkeypatch: pytest
     assert manager.get_client("openai").config.timeout_seconds == 2
 
 
-def test_a_new_file_concerns_the_next_client(tmp_path: Path) -> None:
+def test_a_changed_file_applies_to_the_next_client(tmp_path: Path) -> None:
     path = write(tmp_path / "models.yaml", "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
     manager, _ = managing(models=path)
     old, other = manager.get_client("openai"), manager.get_client("anthropic")
@@ -557,7 +557,7 @@ def test_new_models_and_overrides_take_effect(tmp_path: Path) -> None:
     assert manager.locate("b") == ("google", "b")
 
 
-def test_a_file_that_is_broken_from_the_start_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_broken_from_the_start_raises(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"models\.yaml:2: .*unknown key `tmeout`"):
         ProviderManager(write(tmp_path / "models.yaml", "adapters:\n  openai: {tmeout: 1}\n", 1), environment=NOTHING)
 
@@ -621,7 +621,7 @@ async def test_close_closes_every_adapter(tmp_path: Path) -> None:
         assert (first.closed, twice.closed) == (1, 1)
 
 
-def test_one_that_cannot_be_closed_does_not_keep_the_others_open() -> None:
+def test_an_adapter_that_fails_to_close_does_not_keep_others_open() -> None:
     class Stubborn(Parrot):
         async def close(self) -> None:
             raise RuntimeError("no")
@@ -646,7 +646,7 @@ def test_clients_that_block_are_closed_together() -> None:
 # ------------------------------------------------------------------------------------------------- doors of their own
 
 
-def test_openrouter_is_told_who_calls() -> None:
+def test_openrouter_gets_referer_and_title() -> None:
     manager, transport = managing()
     manager.register("openrouter", config={"options": {"referer": "https://me.example", "title": "Mine"}})
     manager.get_client("openrouter").complete(ask(model="m"))
@@ -689,7 +689,7 @@ def test_azure(environment: dict[str, str], settings: dict[str, Any], url: str) 
 
 
 # ruff: noqa: E501
-def test_what_an_address_lacks_is_named_with_its_variable() -> None:
+def test_a_missing_part_of_a_url_names_its_variable() -> None:
     from interlingua.client.addressing import URL_VARIABLES
 
     for provider, holes in URL_VARIABLES.items():
@@ -798,8 +798,8 @@ def test_a_signature_is_made_for_each_attempt(aws: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("way", ["async", "sync"])
-def test_the_wire_keeps_what_was_signed(aws: pytest.MonkeyPatch, way: str) -> None:
-    """A transport that respells the path breaks the signature: seen on a real socket."""
+def test_the_signed_path_is_sent_unchanged(aws: pytest.MonkeyPatch, way: str) -> None:
+    """A transport that changes the path's escapes breaks the signature, so the test uses a real socket."""
     aws.setenv("AWS_ACCESS_KEY_ID", "AKIACANARY")
     aws.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
     lines: list[bytes] = []
@@ -824,7 +824,7 @@ def test_the_wire_keeps_what_was_signed(aws: pytest.MonkeyPatch, way: str) -> No
     assert lines == [b"POST /model/us.anthropic.claude-opus-4-7-v1%3A0/converse HTTP/1.1\r\n"]
 
 
-def test_a_key_goes_before_a_signature(aws: pytest.MonkeyPatch) -> None:
+def test_a_key_is_used_instead_of_a_signature(aws: pytest.MonkeyPatch) -> None:
     aws.setenv("AWS_ACCESS_KEY_ID", "AKIACANARY")
     aws.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
     manager, transport = managing({"AWS_BEARER_TOKEN_BEDROCK": "token", "AWS_REGION": "eu-west-1"})
@@ -840,7 +840,7 @@ def test_a_key_goes_before_a_signature(aws: pytest.MonkeyPatch) -> None:
         ({"base_url": "http://127.0.0.1:9"}, "no region for bedrock: set AWS_REGION"),
     ],
 )
-def test_what_aws_lacks_is_said(aws: pytest.MonkeyPatch, settings: dict[str, Any], said: str) -> None:
+def test_missing_aws_settings_are_named(aws: pytest.MonkeyPatch, settings: dict[str, Any], said: str) -> None:
     manager, transport = managing(NOTHING)
     manager.register("bedrock", config=settings)
     with pytest.raises(NotConfigured, match=said):

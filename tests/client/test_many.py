@@ -71,7 +71,7 @@ def mapped(kind: str, inputs: Any, base_url: str = "", **options: Any) -> tuple[
 
 
 class Moody:
-    """A model that fails as the number in the request says, most often only at the first attempt."""
+    """A model that fails depending on the number in the request, mostly only at the first attempt."""
 
     def __init__(self) -> None:
         self.attempts: dict[int, int] = {}
@@ -190,7 +190,7 @@ def test_the_first_error_can_end_it(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_at_all(kind: str) -> None:
+def test_no_inputs(kind: str) -> None:
     assert mapped(kind, [])[0] == []
 
 
@@ -209,7 +209,7 @@ def test_what_is_not_many_is_refused(kind: str, inputs: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_among_the_inputs_does_not_end_them(kind: str) -> None:
+def test_an_input_of_none_does_not_end_the_map(kind: str) -> None:
     with pytest.raises(TypeError, match="not NoneType"):
         mapped(kind, ["1", None, "2"])
 
@@ -235,7 +235,7 @@ INPUTS: tuple[tuple[Any, Request], ...] = (
 
 
 @pytest.mark.parametrize(("given", "request_"), INPUTS)
-def test_what_may_be_asked(given: Any, request_: Request) -> None:
+def test_what_may_be_an_input(given: Any, request_: Request) -> None:
     assert as_request(given) == request_
 
 
@@ -345,7 +345,7 @@ NAMES = ("run.jsonl", "run.db")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_map_goes_on_from_its_journal(kind: str, name: str, tmp_path: Path) -> None:
-    """Nothing that was answered is asked again; what failed is, and what is new."""
+    """Answered requests are not sent again; failed and new ones are."""
     path = tmp_path / name
     moody = Moody()
     with LoopbackServer.in_thread(moody.script) as server:
@@ -541,7 +541,7 @@ def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------------------------------------------------- by a name
 
 
-def test_to_a_model_by_its_name(tmp_path: Path) -> None:
+def test_mapping_to_a_model_by_its_name(tmp_path: Path) -> None:
     with LoopbackServer.in_thread(lambda request: Step(text=request.model)) as server:
         path = tmp_path / "models.yaml"
         path.write_text(
@@ -564,7 +564,7 @@ def test_to_a_model_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_to_a_client_or_a_router(kind: str) -> None:
+def test_mapping_to_a_client_or_a_router(kind: str) -> None:
     if kind == "blocking":
         with connect_sync("embedded:") as client:
             assert [r.text for r in map_requests_sync(["a"], client)] == ["You said: a"]
@@ -585,7 +585,7 @@ def test_to_a_client_or_a_router(kind: str) -> None:
     asyncio.run(scene())
 
 
-def test_mistakes_are_told_before_any_call() -> None:
+def test_mistakes_raise_before_any_call() -> None:
     with pytest.raises(NotConfigured, match="did you mean 'openai'"):
         map_requests_sync(["a"], "opnai:x")
     with pytest.raises(TypeError, match="a map has no conurrency; it has concurrency"):
@@ -618,7 +618,7 @@ def squares(request: Request) -> Step:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("to", ["client", "router"])
 def test_answers_of_a_type(to: str, kind: str, tmp_path: Path) -> None:
-    """One that does not fit is asked for again; the journal keeps what was said, and it is read again."""
+    """An answer that does not fit is requested again; the journal keeps the text, which is parsed again."""
     script = Script(squares)
     with LoopbackServer.in_thread(script) as server:
         words: Any = {"base_url": server.url, "api_key": CANARY}

@@ -164,8 +164,8 @@ PUBLIC = """
 
 @both_ways
 @pytest.mark.parametrize("host", PRIVATE)
-def test_an_address_that_is_not_public_is_never_asked(host: str, way: str, site: Site) -> None:
-    """By the policy that counts if none is given; on every one of them something might listen."""
+def test_an_address_that_is_not_public_is_never_fetched(host: str, way: str, site: Site) -> None:
+    """By the default policy. A server might listen on every one of these addresses."""
     with pytest.raises(Refusal, match=r"not public|not known"):
         get(way, f"http://{host}:{site.port}/a.png")
     request, losses = fetch_for(way, picture(f"http://{host}:{site.port}/a.png"), "ollama")
@@ -180,8 +180,8 @@ def test_public_addresses(text: str) -> None:
 
 
 @both_ways
-def test_the_guard_is_what_keeps_us_out(way: str, site: Site) -> None:
-    """The proof that the test above can see: with loopback allowed, the same URL is fetched."""
+def test_the_guard_is_the_reason_for_the_refusal(way: str, site: Site) -> None:
+    """The proof that the test above can fail: with loopback allowed, the same URL is fetched."""
     assert get(way, f"http://127.0.0.1:{site.port}/a.png", Network(LOCAL)) == Fetched(PNG, "image/png")
     assert get(way, f"http://2130706433:{site.port}/a.png", Network(LOCAL)).data == PNG
     assert len(site.seen) == 2
@@ -197,13 +197,13 @@ ODD = (
 
 @both_ways
 @pytest.mark.parametrize("url", ODD)
-def test_what_is_no_web_address(url: str, way: str) -> None:
+def test_urls_that_are_refused(url: str, way: str) -> None:
     with pytest.raises(Refusal):
         get(way, url, Network(lambda _: True))
 
 
 @both_ways
-def test_one_bad_address_condemns_a_name(way: str, site: Site) -> None:
+def test_one_private_address_refuses_the_whole_host(way: str, site: Site) -> None:
     network = Network(LOCAL, named("media.test", "127.0.0.1", "10.0.0.1"))
     with pytest.raises(Refusal, match="not public"):
         get(way, f"http://media.test:{site.port}/a.png", network)
@@ -213,8 +213,8 @@ def test_one_bad_address_condemns_a_name(way: str, site: Site) -> None:
 
 
 @both_ways
-def test_what_was_checked_is_what_is_connected_to(way: str, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that says something else when asked again is asked only once."""
+def test_connections_go_to_the_checked_addresses(way: str, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is looked up once, because a second lookup might return another address."""
     answers = [["127.0.0.1"], ["127.0.0.2"], ["127.0.0.2"]]
     asked: list[str] = []
 
@@ -360,7 +360,7 @@ def test_limits(what: str, way: str, site: Site) -> None:
 
 
 @both_ways
-def test_nobody_there(way: str) -> None:
+def test_nobody_listens(way: str) -> None:
     for url in ("http://127.0.0.1:9/x", "http://no-such-host.invalid/x"):
         with pytest.raises(Refusal, match=r"cannot be reached|not known"):
             get(way, url, Network(LOCAL))
@@ -480,7 +480,7 @@ def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def test_gemini_takes_a_url_whose_end_tells(site: Site) -> None:
+def test_gemini_takes_a_url_with_a_known_ending(site: Site) -> None:
     _, losses = fetch_for("sync", picture(f"http://127.0.0.1:{site.port}/a.png"), "gemini", Network(LOCAL))
     assert (losses, site.seen) == ((), [])
 
@@ -511,7 +511,7 @@ def test_inside_tool_results_too(way: str, site: Site) -> None:
 
 @pytest.mark.parametrize("sees", [True, False])
 @both_ways
-def test_nothing_is_fetched_for_a_model_without_eyes(way: str, sees: bool, site: Site) -> None:
+def test_nothing_is_fetched_for_a_model_without_images(way: str, sees: bool, site: Site) -> None:
     target = Target("ollama", "m", AdapterCapabilities(images=sees))
     request = picture(f"http://127.0.0.1:{site.port}/a.png")
     done, losses = fetch_for(way, request, "ollama", Network(LOCAL), target=target)
@@ -523,7 +523,7 @@ SECRET = "X-Amz-Signature=0123456789abcdef"
 
 
 @both_ways
-def test_a_failure_is_a_loss_that_keeps_a_secret(way: str, site: Site) -> None:
+def test_a_failed_fetch_is_a_loss_without_the_urls_query(way: str, site: Site) -> None:
     request = picture(f"http://127.0.0.1:{site.port}/missing/key-77?{SECRET}")
     done, losses = fetch_for(way, request, "ollama", Network(LOCAL))
     assert done == request
@@ -582,8 +582,8 @@ def test_a_wrong_type_is_a_loss(body: bytes, declared: str, says: str, way: str,
 # ------------------------------------------------------------------------------------------------------ without it
 
 
-def test_nothing_is_fetched_unasked(site: Site) -> None:
-    """A client that was not told to fetch sends no picture, says so, and touches nobody."""
+def test_nothing_is_fetched_by_default(site: Site) -> None:
+    """A client without the option sends no picture, has a Loss, and opens no connection."""
     network = MemoryTransport(handler(Script(Step(act="echo"))))
     client = Client("ollama", AdapterConfig(), transport=network, on_loss="allow")
     response = client.complete(picture(f"http://127.0.0.1:{site.port}/a.png"))

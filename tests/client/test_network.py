@@ -69,7 +69,7 @@ def model(connection: socket.socket) -> None:
 
 
 class Proxy:
-    """A proxy that knows every name: what is asked for in the clear it answers itself, tunnels all lead to ``port``.
+    """A proxy for every host name: it answers plain requests itself, and all its tunnels lead to ``port``.
 
     ``asked`` are the first lines of its requests.
     """
@@ -160,7 +160,7 @@ WHICH: tuple[tuple[str, dict[str, str], bool], ...] = (
 def test_the_environment_names_a_proxy(
     base_url: str, environment: dict[str, str], asked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a proxy is asked, in both clients; where not, by the rule alone: nothing may leave this machine."""
+    """A used proxy is tested in both clients, an unused one only by the rule, since nothing may leave this machine."""
     proxy = Proxy()
     with Loopback(proxy) as door:
         for name, value in environment.items():
@@ -191,7 +191,7 @@ def test_this_machine_is_called_directly(host: str, kind: str, monkeypatch: pyte
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("by", ["environment", "setting"])
 def test_a_tunnel(by: str, kind: str, certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said in TLS goes through the proxy unread, and the proxy learns the password that it asks for."""
+    """TLS goes through the proxy unread, and the proxy gets the password that it requires."""
     with Loopback(model, certificates.context()) as server:
         proxy = Proxy(server.port)
         with Loopback(proxy) as door:
@@ -209,7 +209,7 @@ def test_a_tunnel(by: str, kind: str, certificates: Certificates, monkeypatch: p
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("by", ["environment", "setting"])
 def test_a_proxy_of_another_kind_is_refused(by: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not passed by: whoever sets one does not want to call directly."""
+    """It is not ignored: a user who sets a proxy does not want direct calls."""
     named = f"socks5://me:{CANARY}@127.0.0.1:9"
     if by == "environment":
         monkeypatch.setenv("ALL_PROXY", named)
@@ -297,7 +297,7 @@ def test_a_file_that_cannot_be_used(settings: dict[str, Any], said: str, kind: s
         call(kind, "https://127.0.0.1:9/v1", **settings)
 
 
-def test_they_are_settings_of_models_yaml(tmp_path: Path) -> None:
+def test_network_settings_of_models_yaml(tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     path.write_text(
         "adapters:\n  openai: {proxy: '', ca_bundle: /ca.pem, client_cert: /me.pem, client_key: /me.key}\n"

@@ -1,4 +1,4 @@
-"""Tried as a new user would: a key and five lines; no key; and each usual mistake, which says what to do."""
+"""What a new user does: five lines with a key, without a key, and the usual mistakes, whose errors say what to do."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_one_key_and_five_lines(code: str, tmp_path: Path) -> None:
 
 
 def test_no_key_and_five_lines(tmp_path: Path) -> None:
-    """Nobody answers, and the error says what to do: a scripted model must not call real tools."""  # T2
+    """No model answers, and the error says what to do: a scripted model must not call real tools."""  # T2
     done = run(FIVE_LINES, tmp_path)
     assert done.stdout == ""
     assert done.stderr.endswith(
@@ -164,7 +164,7 @@ def test_models_yaml_comes_before_keys(tmp_path: Path) -> None:
     assert chosen(keys, models=path) == "gpu:ours"
 
 
-def test_a_key_without_a_usual_model_is_said() -> None:
+def test_a_key_without_a_default_model_raises() -> None:
     with pytest.raises(NotConfigured, match="huggingface has a key but no default model; name one, such as"):
         chosen({"HF_TOKEN": "k"})
 
@@ -360,7 +360,7 @@ def test_a_key_where_its_variable_should_be_named(tmp_path: Path) -> None:
         assert key not in str(caught.value)
 
 
-def test_names_that_lead_on_are_said(tmp_path: Path) -> None:
+def test_chained_model_maps_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     path.write_text("adapters:\n  openai:\n    model_map:\n      a: b\n      b: c\n")
     with pytest.raises(ConfigError, match=r"yaml:4: .*`a` maps to `b`, which is mapped itself"):
@@ -382,7 +382,7 @@ def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
         connect(models=tmp_path / "models.yaml", environment={})
 
 
-def test_a_word_of_a_script_that_nobody_knows() -> None:
+def test_an_unknown_word_in_a_script() -> None:
     with pytest.raises(ValueError, match=r"Step.fault 'drop' is unknown; known: none, no_answer"):
         Step(fault="drop")  # type: ignore[arg-type]
 
@@ -402,7 +402,7 @@ def test_the_scripted_model_has_no_address(fault: Fault, says: str) -> None:
     assert "embedded.invalid" not in str(caught.value)
 
 
-def test_an_address_of_ones_own_is_told_where_nobody_is_there() -> None:
+def test_a_custom_address_that_cannot_be_reached_is_named() -> None:
     settings = {"api_key": "k", "base_url": "http://127.0.0.1:9", "max_retries": 0}
     with connect_sync("anthropic:m", settings) as client, pytest.raises(NetworkError) as caught:
         client.complete(ask(model=None))
@@ -417,13 +417,13 @@ def test_what_a_mistake_looks_like_on_the_terminal(tmp_path: Path) -> None:
     )
 
 
-def test_a_client_that_awaits_says_so() -> None:
+def test_with_on_an_async_client_says_async_with() -> None:
     with pytest.raises(TypeError, match="async with"), connect("embedded:"):  # type: ignore[misc]
         pass
 
 
 @pytest.mark.parametrize("how", ["complete", "stream"])
-def test_words_are_no_request(how: str) -> None:
+def test_a_string_is_no_request(how: str) -> None:
     with (
         connect_sync("embedded:") as client,
         pytest.raises(TypeError, match=r"expected a Request, got str: write Request\("),

@@ -1,4 +1,4 @@
-"""Answers that end early: usage that was never told, events after ``cancel``, events held back before the content."""
+"""Answers that end early: usage that was never sent, events after ``cancel``, events held back before the content."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_usage_of_a_cut_answer_is_topped_up_and_marked() -> None:  # S3
     assert usage.input_tokens == 20  # that was told
 
 
-def test_a_count_that_was_told_in_full_is_kept() -> None:
+def test_a_complete_count_is_kept() -> None:
     told = event("message_delta", delta={}, usage={"output_tokens": 1500})
     answer = Answer(200, SSE, [begun(1), BLOCK, words(PROSE), told])
     error = call("stream", "anthropic", lambda request: answer, ask(), config(max_retries=0)).error
@@ -77,7 +77,7 @@ def test_a_count_that_was_told_in_full_is_kept() -> None:
     assert error.response.usage == TokenUsage(20, output_tokens=1500)
 
 
-def test_an_answer_of_which_nothing_came_costs_what_was_told() -> None:
+def test_an_answer_without_content_keeps_the_reported_count() -> None:
     answer = Answer(200, SSE, [begun(1)])
     error = call("stream", "anthropic", lambda request: answer, ask(), config(max_retries=0)).error
     assert error is not None
@@ -123,7 +123,7 @@ def seen_until_cancel(name: str, after: int) -> tuple[list[Event], list[Event]]:
 
 @pytest.mark.parametrize("after", range(1, 8))
 @pytest.mark.parametrize("name", ["anthropic-messages", "openai-chat", "openai-responses"])
-def test_after_cancel_no_more_is_said_and_the_partial_is_what_was_seen(name: str, after: int) -> None:  # S6
+def test_after_cancel_the_partial_answer_is_what_was_read(name: str, after: int) -> None:  # S6
     before, later = seen_until_cancel(name, after)
     assert not [each for each in later if each.type.endswith("_delta") or each.type.endswith(".delta")]
     assert not [each for each in later if each.type.endswith("start") and each.type != "message.start"]
@@ -137,7 +137,7 @@ def test_after_cancel_no_more_is_said_and_the_partial_is_what_was_seen(name: str
     assert {use.id for use in partial.tool_uses if not use.incomplete} <= ended
 
 
-def test_the_client_that_blocks_stops_there_too() -> None:  # S6
+def test_the_blocking_client_stops_there_too() -> None:  # S6
     answer = Answer(200, SSE, [*streamed("anthropic-messages"), b": still going\n\n"])
     client = Client("anthropic", config(), transport=MemoryTransport(lambda request: answer))
     with client.stream(ask()) as stream:

@@ -58,7 +58,7 @@ def test_the_next_call_waits_for_the_limit() -> None:
 @needs_shared
 @pytest.mark.parametrize("dialect", ["anthropic-messages", "openai-chat", "openai-responses"])
 def test_every_recorded_time_is_read(dialect: str) -> None:
-    """But those that were blotted out. Recordings have no ``Date``, which every server sends."""
+    """Except for those that were redacted. Recordings have no ``Date``, which every server sends."""
     read = 0
     for record in corpus(dialect):
         headers = {name.lower(): str(value) for name, value in (record.get("response_headers") or {}).items()}

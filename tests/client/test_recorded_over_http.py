@@ -1,7 +1,7 @@
-"""Recorded answers once more, over real sockets and with the heads that providers' front doors put on them.
+"""Recorded answers over real sockets, with headers as providers' proxies send them.
 
-A plain server says what was recorded, in pieces of any length; both clients must make of it what the dialect makes of
-the recording itself.
+A plain server sends the recording in pieces of any length. Both clients must return what the dialect decodes from the
+recording itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which failures are repeated, how often and after how long: tables, with a clock that only sleeping moves."""
+"""Which failures are retried, how often and after how long, as tables, with a clock that advances only by sleeping."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_backoff(base: float, cap: float, failures: int, chance: float, seconds:
     assert backoff(Retry(base, cap), failures, chance) == seconds
 
 
-# R7: what is no time is no hint
+# R7: an invalid time is no hint
 NONSENSE = (-1.0, float("nan"), float("inf"), -float("inf"))
 
 

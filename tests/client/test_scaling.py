@@ -1,4 +1,4 @@
-"""``image(…, longest=…)``: pictures scaled down where it was asked for, and only then."""
+"""``image(…, longest=…)``: pictures are scaled down if requested, and only then."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_preview_beside_a_photo_is_no_animation() -> None:
     assert (Image.open(BytesIO(data)).format, Image.open(BytesIO(data)).size) == ("JPEG", (30, 10))
 
 
-def test_a_line_has_at_least_one_pixel_across() -> None:
+def test_a_scaled_line_is_at_least_one_pixel_wide() -> None:
     assert opened(made("PNG", size=(500, 1)), 10).size == (10, 1)
 
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_scaled_is_refused(
         image(source, **{"longest": 10, **options})
 
 
-def test_what_grew_by_being_written_anew_is_held_against_the_limit(tmp_path: Path) -> None:
+def test_the_size_limit_applies_after_scaling(tmp_path: Path) -> None:
     noise = Image.effect_noise((60, 60), 90)
     noise.save(tmp_path / "a.jpg", quality=1)
     size = (tmp_path / "a.jpg").stat().st_size

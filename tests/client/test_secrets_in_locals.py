@@ -90,7 +90,7 @@ def test_no_local_variable_shows_the_password_of_a_proxy(way: str) -> None:  # R
     assert SECRET not in shown(caught.value)
 
 
-def test_the_eyes_are_open() -> None:
+def test_the_check_finds_a_visible_key() -> None:
     def fails(key: str) -> None:
         raise ValueError("no")
 
@@ -116,7 +116,7 @@ def test_a_copy_keeps_the_key_and_a_pickle_forgets_it() -> None:  # R8
     assert SECRET.encode() not in pickle.dumps(config)
 
 
-def test_what_is_shown_of_urls_and_headers() -> None:
+def test_masked_urls_and_headers() -> None:
     assert shown_url(f"https://u:{SECRET}@h/v1?sig={SECRET}&v=1#x") == f"https://{MASK}@h/v1?sig={MASK}&v={MASK}#x"
     assert shown_url("https://h/v1/chat") == "https://h/v1/chat"
     assert SECRET not in repr(HttpRequest("POST", f"https://h/v1?sig={SECRET}"))
@@ -147,7 +147,7 @@ REFUSED: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
-def test_nor_in_that_of_a_setting_that_is_refused(make: Callable[[], object]) -> None:
+def test_no_local_variable_shows_a_key_if_a_setting_is_refused(make: Callable[[], object]) -> None:
     with pytest.raises((TypeError, ValueError, AdapterError)) as raised:
         make()
     assert SECRET not in str(raised.value)

@@ -1,4 +1,4 @@
-"""One timer for the time limits of all requests: who is late ends, who is heard goes on, who is over is forgotten."""
+"""One timer for the time limits of all requests: late ones are ended, others go on, finished ones are forgotten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Scene = Callable[["Clock"], Awaitable[None]]
 
 
 class Clock:
-    """A timer whose time is ours."""
+    """A shared timer whose clock the test moves."""
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -39,7 +39,7 @@ def on_stage(scene: Scene) -> None:
 
 
 def body(clock: Clock, total: float | None, patience: float | None) -> tuple[TimedRequest, list[str]]:
-    """An answer whose head is there."""
+    """A request whose head has been received."""
     ended: list[str] = []
     timed = TimedRequest(clock.timer, total, patience)
     with timed:
@@ -48,7 +48,7 @@ def body(clock: Clock, total: float | None, patience: float | None) -> tuple[Tim
     return timed, ended
 
 
-def test_silence_counts_from_the_last_word_heard() -> None:
+def test_silence_counts_from_the_last_bytes() -> None:
     async def scene(clock: Clock) -> None:
         timed, ended = body(clock, None, 10)
         for time in (0, 6, 12, 18):
@@ -63,7 +63,7 @@ def test_silence_counts_from_the_last_word_heard() -> None:
     on_stage(scene)
 
 
-def test_a_silence_that_nobody_sits_through_is_none() -> None:
+def test_silence_counts_only_while_somebody_waits() -> None:
     async def scene(clock: Clock) -> None:
         timed, ended = body(clock, None, 10)
         timed.wait()
@@ -94,7 +94,7 @@ def test_a_deadline_ends_an_answer_that_still_comes() -> None:
     on_stage(scene)
 
 
-def test_the_timer_goes_by_the_first_who_is_due() -> None:
+def test_the_timer_is_set_for_the_first_request_that_is_due() -> None:
     async def scene(clock: Clock) -> None:
         dues: list[float] = []
         for total in (600, 700, 5, 800):
@@ -107,7 +107,7 @@ def test_the_timer_goes_by_the_first_who_is_due() -> None:
     on_stage(scene)
 
 
-def test_who_is_over_is_forgotten() -> None:
+def test_a_finished_request_is_forgotten() -> None:
     async def scene(clock: Clock) -> None:
         timed, ended = body(clock, 15, 10)
         timed.wait()
@@ -138,7 +138,7 @@ def test_before_the_head_a_deadline_is_a_timeout_and_no_cancellation() -> None:
 
 
 @pytest.mark.parametrize("late_first", [True, False])
-def test_who_cancels_the_task_wins_over_the_deadline(late_first: bool) -> None:
+def test_a_cancelled_task_wins_over_the_deadline(late_first: bool) -> None:
     async def scene(clock: Clock) -> None:
         async def send() -> None:
             with TimedRequest(clock.timer, 15, None):

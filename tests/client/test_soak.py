@@ -1,6 +1,6 @@
 """Ten thousand streams, cancelled at random points over real sockets: no socket, no task and no memory is left.
 
-By ``cancel()``, by cancelling the task, by leaving the loop; before the headers and in the middle of the stream.
+They end by ``cancel()``, by cancelling the task, or by leaving the loop, before the headers or in the stream.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLACES = (0, 0, 5, 6, 7)
 
 
 def place(request: Request) -> Step:
-    """The request says after how many chunks the server shall fall silent; 0 is before the headers."""
+    """The request says after how many chunks the server stalls; 0 is before the headers."""
     after = int(request.messages[-1].content[0].text.split()[0])  # type: ignore[union-attr]
     return Step(act="echo", fault="stall", after=after) if after else Step(fault="stall_first")
 
@@ -108,7 +108,7 @@ async def read(stream: Any, reached: asyncio.Event) -> list[Event]:
 
 
 async def until(reached: asyncio.Event, after: int, ticks: int) -> None:
-    """The random point: in the middle some turns of the loop after the first word, else after so many turns."""
+    """Wait for the random point: a number of turns of the loop, counted from the first event if ``after`` is set."""
     if after:
         await reached.wait()
     for _ in range(ticks):
@@ -165,7 +165,7 @@ def test_ten_thousand_cancelled_streams_leave_nothing() -> None:
 
 
 @needs_proc
-def test_what_is_left_is_seen() -> None:
+def test_the_soak_check_finds_leaks() -> None:
     async def scene() -> tuple[Held, Held]:
         before = held()
         kept = [object() for _ in range(50_000)], socket.socket(), asyncio.create_task(asyncio.sleep(GUARD))

@@ -1,4 +1,4 @@
-"""The two real transports against loopback: time limits per phase, proxies, TLS, what broken connections become."""
+"""The two real transports over loopback: time limits per phase, proxies, TLS, and errors of broken connections."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_an_answer(kind: str) -> None:
 
 
 def framed(body: bytes, *headers: bytes, before: bytes = b"") -> Play:
-    """A server that answers so, before it closes the connection."""
+    """A server that sends this answer and closes the connection."""
 
     async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await head(reader)
@@ -146,7 +146,7 @@ def test_headers_may_come_several_times(kind: str) -> None:
 
 
 def garbled(chance: random.Random) -> bytes:
-    """An answer that somebody broke: a byte changed, some left out or put in, the rest cut off."""
+    """A broken answer: a byte changed, bytes left out or put in, or the rest cut off."""
     text = bytearray(chance.choice(ANSWERS))
     for _ in range(chance.randrange(4)):
         at = chance.randrange(len(text) or 1)
@@ -174,8 +174,8 @@ ANSWERS = (
 )
 
 
-def test_both_ways_read_the_same_out_of_anything() -> None:
-    """The library's own session is the judge of what our shortcut makes of broken answers."""
+def test_both_ways_read_broken_answers_alike() -> None:
+    """Our own connections must read broken answers as the library's session does."""
     chance, text = random.Random(2026), b""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -219,27 +219,27 @@ def test_both_ways_read_the_same_out_of_anything() -> None:
 
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize(("word", "pack"), [(b"gzip", gzip.compress), (b"deflate", zlib.compress)])
-def test_packed_answers_are_unpacked(word: bytes, pack: Callable[[bytes], bytes], kind: str) -> None:
+def test_compressed_answers_are_decompressed(word: bytes, pack: Callable[[bytes], bytes], kind: str) -> None:
     packed = pack(b"words")
     play = framed(packed, b"Content-Encoding: %b" % word, b"Content-Length: %d" % len(packed))
     assert against(play, kind)[2] == b"words"
 
 
 @pytest.mark.parametrize("kind", TRANSPORTS)
-def test_an_answer_that_cannot_be_unpacked(kind: str) -> None:
+def test_an_answer_that_cannot_be_decompressed(kind: str) -> None:
     with pytest.raises(NetworkError):
         against(framed(b"no gzip at all", b"Content-Encoding: gzip", b"Content-Length: 14"), kind)
 
 
-def test_a_packed_answer_that_breaks_off() -> None:
-    """Of the blocking transport; aiohttp hands out what there is, and whoever reads it will find it cut."""
+def test_a_compressed_answer_that_is_cut() -> None:
+    """Only for the blocking transport: aiohttp returns the part received, and decoding it finds the cut."""
     body = gzip.compress(b"words" * 99)[:-12]
     with pytest.raises(NetworkError, match="cut"):
         against(framed(body, b"Content-Encoding: gzip", b"Content-Length: %d" % len(body)), "blocking")
 
 
 async def heads_of(body: bytes, times: int, **settings: Any) -> tuple[list[list[str]], int]:
-    """What a server that keeps connections sees of so many requests, and over how many connections."""
+    """The heads that a server reads of ``times`` requests, and over how many connections they came."""
     seen: list[list[str]] = []
     connections, gone = 0, asyncio.Event()
 
@@ -273,7 +273,7 @@ async def heads_of(body: bytes, times: int, **settings: Any) -> tuple[list[list[
     return seen, connections
 
 
-def test_both_ways_say_the_same_over_one_connection() -> None:
+def test_both_ways_send_the_same_over_one_connection() -> None:
     straight, connections = run(heads_of(b"{}", 4, kind="aio"))
     through, _ = run(heads_of(b"{}", 4, kind="session"))
     assert connections == 1
@@ -293,7 +293,7 @@ def test_long_bodies_arrive_whole(length: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["aio", "session"])
-def test_a_header_cannot_become_two(kind: str) -> None:
+def test_a_header_with_a_line_break_is_refused(kind: str) -> None:
     request = HttpRequest("POST", "http://127.0.0.1:9/x", {"x-key": "k\r\nx-other: 1"}, b"{}", Timeouts(5, 5, 5))
     with pytest.raises((ValueError, NetworkError)):
         run(fetch(kind, request))
@@ -395,7 +395,7 @@ def test_broken_connections(play: Play, limits: Timeouts, becomes: type[AdapterE
 
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://no-such-host.invalid/x"])
-def test_nobody_there(url: str, kind: str) -> None:
+def test_nobody_listens(url: str, kind: str) -> None:
     with pytest.raises(NetworkError):
         run(fetch(kind, HttpRequest("POST", url, timeouts=Timeouts(5, 5, 5))))
 
@@ -446,7 +446,7 @@ def tls_fetch(kind: str, server_tls: ssl.SSLContext, **settings: Any) -> Any:
     return asyncio.run(scene())
 
 
-def test_a_bell_that_rang_early_closes_at_once() -> None:
+def test_an_abort_before_registration_closes_at_once() -> None:
     closed: list[int] = []
     abort = Abort()
     abort.set()
@@ -455,7 +455,7 @@ def test_a_bell_that_rang_early_closes_at_once() -> None:
     assert closed == [1]
 
 
-def test_what_is_remembered_of_a_request_does_not_show_its_key() -> None:
+def test_a_cached_head_does_not_show_its_key() -> None:
     async def scene() -> str:
         request = HttpRequest("POST", "http://127.0.0.1:9/x", {"authorization": "Bearer sk-canary"}, b"{}")
         head = write_head(request, URL(request.url))
@@ -467,7 +467,7 @@ def test_what_is_remembered_of_a_request_does_not_show_its_key() -> None:
 
 @pytest.fixture
 def full_house() -> Iterator[int]:
-    """The port of a server that accepts nobody, and whose queue is full."""
+    """The port of a server that accepts no connection, and whose queue is full."""
     with contextlib.ExitStack() as open_sockets:
         server = open_sockets.enter_context(socket.socket())
         server.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""``output=``: the schema goes out as each protocol says it; the answer is of the type, or is asked for again."""
+"""``output=``: the schema is sent in each protocol's form; an answer that does not fit the type is requested again."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_official_types_accept_what_goes_out(name: str, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_what_does_not_fit_goes_back_with_the_reason(name: str) -> None:
+def test_an_answer_that_does_not_fit_goes_back_with_the_reason(name: str) -> None:
     script = Script('{"good": true}', "no idea", GOOD)
     sync, _ = clients(name, script)
     response = sync.complete(ask(), output=Verdict)
@@ -109,7 +109,7 @@ def test_what_does_not_fit_goes_back_with_the_reason(name: str) -> None:
     assert response.usage.total_tokens > each[0].total_tokens
 
 
-def test_tries_are_limited() -> None:
+def test_retries_are_limited() -> None:
     script = Script("no idea")
     sync, _ = clients("openai-chat", script)
     with pytest.raises(OutputError, match="it is not JSON") as caught:
@@ -159,7 +159,7 @@ def test_words_before_the_answer_do_not_matter() -> None:
 
 
 def test_forced_nulls_are_no_loss() -> None:
-    """They are taken back, so a client that refuses losses takes typed answers too."""
+    """They are removed from the answer, so a client that refuses losses can still use typed answers."""
     with connect_sync("embedded:openai-chat", script=[GOOD], on_loss="raise") as client:
         assert client.complete(Request([Message("user", "?")]), output=Verdict).output == FIVE
         with pytest.raises(LossyTranslation):
@@ -180,7 +180,7 @@ def test_a_saved_response_is_saved_without_the_type() -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_stream_shows_what_has_come(name: str) -> None:
+def test_a_stream_shows_the_value_so_far(name: str) -> None:
     sync, client = clients(name, Script(Step(text='{"good": true, "stars": 5, "reason": "well made"}')))
 
     async def awaited() -> tuple[list[Any], Any]:
@@ -268,5 +268,5 @@ def test_a_reference_that_cannot_be_followed_goes_out_as_it_is() -> None:
     assert script.seen[0].tools[0] == ToolDefinition("look", input_schema=dangling)
 
 
-def test_a_type_is_read_into_a_schema_once() -> None:
+def test_the_schema_of_a_type_is_made_once() -> None:
     assert output_of(Verdict) is output_of(Verdict)

@@ -48,7 +48,7 @@ KEY = AdapterConfig(api_key="sk-1234567890", max_retries=0)
 
 @pytest.fixture(autouse=True)
 def _low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two kilobytes are much, so that the tests need not move megabytes."""
+    """Limits of two kilobytes, so that the tests need not move megabytes."""
     for provider, api in FILES.items():
         low = {
             **{name: getattr(api, name) for name in api.__struct_fields__},
@@ -79,7 +79,7 @@ def client_of(kind: Any, provider: str, answers: Callable[[HttpRequest], Answer]
 
 
 async def no_wait(seconds: float) -> None:
-    """Nobody waits in a test."""
+    """A sleep that returns at once."""
 
 
 def sources(request: Request) -> list[Any]:
@@ -148,7 +148,7 @@ def test_forms_are_as_the_providers_document_them() -> None:
 
 
 def parts_of(http: HttpRequest) -> list[Mail]:
-    """By another reader of such forms than ours."""
+    """The parts of a form, read by the standard library and not by our code."""
     head = f"Content-Type: {http.headers['content-type']}\r\n\r\n".encode()
     whole = email.message_from_bytes(head + http.body)
     found: Any = whole.get_payload()
@@ -191,14 +191,14 @@ def test_without_permission_the_error_says_which_option_helps() -> None:
 
 
 @pytest.mark.parametrize("provider", ["openai-chat", "mistral", "ollama"])
-def test_where_files_cannot_be_named_the_request_is_sent_as_it_is(provider: str) -> None:
+def test_where_files_cannot_be_named_media_stay_in_the_request(provider: str) -> None:
     script = Script("fine")
     client_of(Client, provider, handler(script)).complete(asks(block(PICTURE, "image/png")))
     assert not script.files
     assert type(sources(script.seen[0])[0]) is Base64Source
 
 
-def test_a_file_is_of_its_issuer_and_expires() -> None:
+def test_a_file_belongs_to_its_issuer_and_expires() -> None:
     now = [1000.0]
     uploads = Uploads(clock=lambda: now[0])
     uploads.note(Uploaded(issuer="a", digest="d", file_id="f", media_type="m", expires_at=2000.0))

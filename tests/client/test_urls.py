@@ -105,7 +105,7 @@ def test_other_base_urls(name: str, base: str | None, options: dict[str, Any], r
 
 
 @pytest.mark.parametrize("name", ["azure", "bedrock", "vertex"])
-def test_a_hole_in_the_address_says_what_fills_it(name: str) -> None:
+def test_a_missing_part_of_the_address_names_its_option(name: str) -> None:
     row = PROVIDERS[name]
     with pytest.raises(NotConfigured, match=r"options\['(resource|region)'\]"):
         url_for(row, AdapterConfig(CANARY), "/v1/x")

@@ -24,7 +24,7 @@ from ..types.words import Role, StopReason
 __all__ = ["RETRIES", "Asking", "TypedEvents", "with_output_schema", "asks_again", "read_answer", "why_again"]
 
 RETRIES = 2
-"""How many times a model is asked again for an answer of the type."""
+"""How many times a model is asked again if its answer does not fit the type."""
 TRY_AGAIN = "Answer again, with JSON that fits and nothing else."
 MAX_QUOTED = 200
 """How many characters of a wrong answer an error quotes."""

@@ -221,7 +221,7 @@ class Call:
         return events, reader.error, reader.response
 
     def _finish(self, failure: AdapterError | None, response: Response, events: list[Event]) -> None:
-        """Write usage, attempts and latency on the response, which nobody else has seen yet, and on its error."""
+        """Write usage, attempts and latency on the response and its error, to which no other code has a reference."""
         assert not events or (type(events[-1]) is MessageComplete and events[-1].response is response)
         if failure is not None:
             force_setattr(response, "usage", self._usage_of_partial(response))

@@ -1,4 +1,4 @@
-"""Where a call failed and what can be done, said in the message of its error. Pure."""
+"""Adds to the message of an error where the call failed and what can be done. Pure."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["pause_of"]
 
 # fmt: off
 LIMITS = (
-    # what is left,                                 and when there is more
+    # what remains,                                 when it is reset
     ("x-ratelimit-remaining-requests",              "x-ratelimit-reset-requests"),  # OpenAI and those who follow it
     ("x-ratelimit-remaining-tokens",                "x-ratelimit-reset-tokens"),
     ("anthropic-ratelimit-requests-remaining",      "anthropic-ratelimit-requests-reset"),

@@ -20,7 +20,7 @@ __all__ = ["LoopbackServer", "deaf_url"]
 
 TLS_HELLO = b"\x16"
 NO_LINGER = struct.pack("ii", 1, 0)
-"""With it, closing a socket sends a reset and drops what was still to be sent."""
+"""A socket option: closing the socket then sends a reset and drops unsent bytes."""
 
 
 class LoopbackServer:

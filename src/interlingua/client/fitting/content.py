@@ -39,7 +39,7 @@ NEEDS: dict[type, tuple[str, str]] = {
 
 
 def problems(request: Request, able: AdapterCapabilities) -> Iterator[str]:
-    """Why the model cannot read this request, each a sentence that says where."""
+    """The reasons why the model cannot read this request, each with the place in the request."""
     name = request.model or "the model"
     if request.tools and not able.tools:
         yield f"tools: {name} calls no tools"

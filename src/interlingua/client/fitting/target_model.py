@@ -1,4 +1,4 @@
-"""The model that a request is sent to, and what is lost on the way."""
+"""The model that a request is sent to, and the losses of fitting the request to it."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def results_match(messages: Sequence[Message]) -> bool:
 
 
 def unanswered(messages: Sequence[Message]) -> list[str]:
-    """The calls without a result, each as a sentence that says where."""
+    """The calls without a result, each as a sentence with its place in the messages."""
     calls, _ = _unmatched(messages)
     waiting = {id(call) for places in calls.values() for call in places}
     return [

@@ -1,4 +1,4 @@
-"""Which proxy a request goes through: the one that was given, or by the environment, read at the first call of a host.
+"""Which proxy a request goes through: the given one, or by the environment, which is read at the first call of a host.
 
 ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (large or small letters) are read as curl reads them.
 A server on this machine is called directly, unless a proxy was given.
