@@ -1,4 +1,4 @@
-"""What people might ask, and the tool that each question was written for.
+"""Questions that users might ask, and the tool that each question was written for.
 
 Sixty tools that real agents offer, one for each thing that a tool does (of twins, such as ``Read`` and ``read_file``,
 one was taken). Only their names stand here: descriptions and schemas are read from the recordings when the test runs.

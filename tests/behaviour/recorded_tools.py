@@ -1,4 +1,4 @@
-"""The tools that recorded agents offer. Read when asked for; nothing of them is kept in the repository."""
+"""The tools that recorded agents offer. They are read from the recordings, and not kept in the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A behaviour laid over a request, as it stands in the request and in the encoded body."""
+"""A behaviour applied to a request, checked in the request and in the encoded body."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_behaviour_that_is_off_gives_the_same_request_back() -> None:
     assert (applied.left_out, applied.warnings) == ((), ())
 
 
-def test_nothing_to_change_changes_nothing() -> None:
+def test_a_request_that_already_fits_is_returned_unchanged() -> None:
     bare = Request(messages=ANSWERED)
     assert changed(bare, strict=True, parallel=True, max_tools=5, force_first_tool=True) is bare
 
@@ -65,7 +65,7 @@ def test_the_addendum_follows_system_messages_where_they_lead() -> None:
 
 @pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.parametrize("leading", [False, True])
-def test_the_addendum_never_stands_there_twice(name: str, leading: bool) -> None:
+def test_the_addendum_is_never_added_twice(name: str, leading: bool) -> None:
     """Also when the request was sent, and comes back from the wire."""
     system = Message(role="system", content="Be kind.")
     request = (
@@ -88,7 +88,7 @@ def count(body: Any, text: str) -> int:
 # ------------------------------------------------------------------------------------------------------------- tools
 
 
-def test_strict_is_said_where_the_tool_says_nothing() -> None:
+def test_strict_is_set_where_the_tool_does_not_set_it() -> None:
     tools = (
         ToolDefinition(name="silent"),
         ToolDefinition(name="loose", strict=False),
@@ -110,7 +110,7 @@ def test_strict_is_said_where_the_tool_says_nothing() -> None:
         (ToolChoice.none(), ToolChoice.none()),
     ],
 )
-def test_parallel_is_said_where_the_choice_says_nothing(choice: ToolChoice | None, made: ToolChoice) -> None:
+def test_parallel_is_set_where_the_choice_does_not_set_it(choice: ToolChoice | None, made: ToolChoice) -> None:
     assert changed(Request(tools=TOOLS, tool_choice=choice), parallel=False).tool_choice == made
     assert changed(Request(tool_choice=choice), parallel=False).tool_choice == choice  # no tools, nothing to say
 
@@ -148,7 +148,7 @@ def test_without_tools_of_the_callers_nothing_is_forced() -> None:
         assert changed(request, force_first_tool=True) is request
 
 
-def test_it_says_what_it_left_out() -> None:
+def test_left_out_tools_are_named() -> None:
     applied = apply(REQUEST, Behaviour(max_tools=3), core_tools=["tool_29"], active_skills=["tool_7"])
     assert [tool.name for tool in applied.request.tools if isinstance(tool, ToolDefinition)] == [
         "tool_7",
@@ -181,7 +181,7 @@ def encoded(request: Request, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("provider", "model", "name"), AS_OPENAI)
-def test_with_the_preset_openai_is_told_forced_and_given_twenty_tools(provider: str, model: str, name: str) -> None:
+def test_the_preset_for_openai_adds_rules_forces_a_call_and_limits_tools(provider: str, model: str, name: str) -> None:
     body = encoded(apply(REQUEST, CODING.behaviour_for(provider, model)).request, name)
     assert problems(body, name) == []  # the SDK's own types, and the order of turns
     assert count(body, ADDENDUM) == 1
@@ -195,7 +195,7 @@ def test_with_the_preset_openai_is_told_forced_and_given_twenty_tools(provider: 
 
 
 @pytest.mark.parametrize(("provider", "model", "name"), AS_CLAUDE)
-def test_with_the_preset_claude_gets_none_of_it(provider: str, model: str, name: str) -> None:
+def test_the_preset_for_claude_adds_no_rules(provider: str, model: str, name: str) -> None:
     behaviour = CODING.behaviour_for(provider, model)
     assert encoded(apply(REQUEST, behaviour).request, name) == encoded(REQUEST, name)
     many = Request(model="m", messages=(HELLO,), tools=[ToolDefinition(name=f"t{i}") for i in range(70)])
@@ -209,7 +209,7 @@ def test_without_a_preset_nothing_is_added(name: str) -> None:
 
 @needs_shared
 def test_requests_of_real_agents() -> None:
-    """Every recorded one: the same body without a preset; with it the addendum once, twenty tools, a tool forced."""
+    """Recorded requests: the same body without a preset; with it the addendum once, twenty tools, a forced call."""
     seen = 0
     for client, name, wire in recorded_requests():
         request = dialect(name).decode_request(wire, model="m")

@@ -1,4 +1,4 @@
-"""Which tools go along, in which order, and what is said of the others."""
+"""Which tools are sent, in which order, and how the others are reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_relevant_tool_stays_in_the_callers_order() -> None:
     assert chosen.warnings == ()
 
 
-def test_nothing_happens_within_the_limit() -> None:
+def test_within_the_limit_all_tools_are_sent() -> None:
     request = asked("Write an email to Ann.", [*FILLER, MAIL])
     assert choose(request, 11).tools is request.tools
     assert choose(request, 11).left_out == ()
@@ -53,12 +53,12 @@ def test_the_last_user_message_is_the_question() -> None:
     assert names(choose(request, 1).tools) == ["post_letter"]
 
 
-def test_tool_results_are_not_the_users_words() -> None:
+def test_tool_results_are_not_the_question() -> None:
     request = asked("Email Ann.", [*FILLER, RATES, MAIL], *call("filler_0"))
     assert names(choose(request, 2).tools) == ["filler_0", "post_letter"]
 
 
-def test_a_picture_alone_asks_nothing() -> None:
+def test_a_picture_alone_is_no_question() -> None:
     picture = Message(role="user", content=(ImageBlock(source=UrlSource(url="https://example.com/a.png")),))
     assert names(choose(asked("Email Ann.", [*FILLER, MAIL], picture), 1).tools) == ["post_letter"]
     assert names(choose(Request(messages=(picture,), tools=[*FILLER, MAIL]), 2).tools) == ["filler_0", "filler_1"]
@@ -142,19 +142,19 @@ def test_tools_of_the_provider_stay_and_count() -> None:
 # --------------------------------------------------------------------------------------------------------- the history
 
 
-def test_tools_called_before_keep_their_seats() -> None:
+def test_tools_called_before_keep_their_places() -> None:
     request = asked("rates", [*FILLER, RATES, MAIL], *call("filler_8"), Message(role="user", content="email"))
     assert names(choose(request, 2).tools) == ["filler_8", "post_letter"]
 
 
-def test_they_do_not_keep_a_new_question_from_its_tools() -> None:
+def test_they_leave_places_for_the_tools_of_a_new_question() -> None:
     calls = [message for i in range(10) for message in call(f"filler_{i}", f"c{i}")]
     request = asked("go", [*FILLER, RATES, MAIL], *calls, Message(role="user", content="email"))
     assert names(choose(request, 4).tools) == ["filler_0", "filler_8", "filler_9", "post_letter"]
 
 
 def test_a_tool_in_use_stays_whatever_the_limit() -> None:
-    """A conversation that was begun without the limit and meets it between a call and its answer."""
+    """In a conversation that began without the limit, and gets it between a call and its result."""
     request = asked("email", [*FILLER, MAIL], *call("filler_8"))
     chosen = choose(request, 1)
     assert names(chosen.tools) == ["filler_8", "post_letter"]
@@ -178,7 +178,7 @@ modest = settings() if THOROUGH else settings(max_examples=150, derandomize=True
 def test_the_choice_holds_through_a_tool_loop(
     tools: list[ToolDefinition], questions: list[str], limit: int, data: st.DataObject
 ) -> None:
-    """Whatever of the offered tools a model calls, the next step offers the same; a new question may change it."""
+    """Whichever tools a model calls, the next step offers the same tools; only a new question may change them."""
     history: list[Message] = []
     for turn, question in enumerate(questions):
         history.append(Message(role="user", content=question))
@@ -191,7 +191,7 @@ def test_the_choice_holds_through_a_tool_loop(
 
 @modest
 @given(tool_sets, sentences, st.integers(1, 12), st.sets(words, max_size=2), st.sets(words, max_size=2))
-def test_what_holds_of_every_choice(
+def test_laws_of_every_choice(
     tools: list[ToolDefinition], question: str, limit: int, skills: set[str], connectors: set[str]
 ) -> None:
     chosen = choose(asked(question, tools), limit, active_skills=sorted(skills), active_connectors=sorted(connectors))
@@ -216,7 +216,7 @@ def test_a_cache_mark_moves_to_the_last_tool_that_stays() -> None:
     ]
 
 
-def test_a_mark_of_ones_own_is_not_overwritten() -> None:
+def test_the_tools_own_cache_mark_is_not_overwritten() -> None:
     mine = ToolDefinition(name="email", cache=CacheMark(ttl="5m"))
     chosen = choose(asked("email", [mine, ToolDefinition(name="other", cache=CacheMark(ttl="1h"))]), 1)
     assert chosen.tools == (mine,)

@@ -1,4 +1,4 @@
-"""A preset in YAML: what it may say, how it is laid over a built-in one, and how it errs."""
+"""A preset in YAML: its fields, how it extends a built-in one, and its errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_field() -> None:
     assert made.behaviour_for("anthropic", "claude-opus-4-7") == Behaviour(max_tools=12)
 
 
-def test_an_empty_file_is_all_off() -> None:
+def test_an_empty_file_switches_nothing_on() -> None:
     for text in ("\n", "name: nothing\n", "families:\ndefault:\n"):
         made = load_preset(text)
         assert (made.rows, made.default, made.core_tools) == ({}, Behaviour(), CORE_TOOLS)
@@ -138,7 +138,7 @@ def test_the_example_of_the_page() -> None:
         ("default: {}\ndefault: {}\n", "preset:2: `default` occurs twice; remove one of them"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_their_lines(text: str, told: str) -> None:
+def test_mistakes_are_reported_with_their_lines(text: str, told: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_preset(text)
     assert str(caught.value).startswith(told)
@@ -169,7 +169,7 @@ def test_a_single_behaviour_from_plain_fields() -> None:
 # ------------------------------------------------------------------------------------------------------------- schema
 
 
-def test_the_schema_knows_good_from_bad() -> None:
+def test_the_schema_accepts_good_files_and_refuses_bad_ones() -> None:
     check = jsonschema.Draft202012Validator(preset_schema())
     assert check.is_valid(yaml.safe_load(WHOLE.replace("  groq:\n", "")))
     assert check.is_valid(yaml.safe_load(example()))

@@ -1,4 +1,4 @@
-"""What the presets say, and of which models."""
+"""The rows of the presets, and for which models they are."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_retries(row: str, times: int, base: float, cap: float, classes: set[str
     assert set(behaviour.retry.classes) == classes
 
 
-def test_only_openai_is_told_forced_and_strict() -> None:
+def test_only_openai_gets_rules_a_forced_call_and_strict_tools() -> None:
     openai = CODING.rows["openai"]
     assert (openai.strict, openai.force_first_tool) == (True, True)
     for other in (CODING.rows["claude"], CODING.rows["gemini"], CODING.default):

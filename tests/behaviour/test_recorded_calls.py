@@ -47,7 +47,7 @@ def plain(text: str) -> str:
 
 
 def recorded() -> tuple[dict[str, ToolDefinition], list[tuple[str, str]]]:
-    """All tools by name, and what was asked when one of them was called: each pair once."""
+    """All tools by name, and each pair of a question and the tool that was called for it, once."""
     tools: dict[str, ToolDefinition] = {}
     pairs: dict[tuple[str, str], str] = {}
     for name in DIALECTS:

@@ -28,7 +28,7 @@ def the_tools() -> list[ToolDefinition]:
 
 
 def ranks(questions: list[str]) -> list[int]:
-    """The place of each question's own tool, 1 at the top; far behind where the two have no word in common."""
+    """The rank of each question's own tool, 1 at the top; far behind if the two have no word in common."""
     tools, places = the_tools(), list[int]()
     for own, question in enumerate(questions):
         marks = scores(question, tools)
@@ -60,7 +60,7 @@ def test_no_question_holds_a_word_of_the_name(asked: Asked) -> None:
 
 @needs_shared
 @pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.tool)
-def test_a_question_that_names_the_subject_does(asked: Asked) -> None:
+def test_a_question_that_names_the_subject_has_a_word_of_the_definition(asked: Asked) -> None:
     """In a word of the description or of a parameter, as it stands there: synonyms do not count."""
     tool = recorded_tools()[asked.client, asked.tool]
     parameters = tool.input_schema.get("properties") or {}
@@ -90,7 +90,7 @@ def test_recall(monkeypatch: pytest.MonkeyPatch, synonyms: bool) -> None:
 
 @needs_shared
 def test_recall_of_a_whole_request() -> None:
-    """The same through the preset: twenty tools in all, of which the core tools take their seats first."""
+    """The same through the preset: twenty tools in all, with the core tools first."""
     behaviour, tools = preset("coding-agent").behaviour_for("openai", "gpt-5"), the_tools()
     found = 0
     for asked, question in [*zip(QUESTIONS, NAMED, strict=True), *zip(QUESTIONS, LATER, strict=True)]:
@@ -144,11 +144,11 @@ def test_endings_come_off(kin: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["string", "bring", "class", "this", "red", "thing", "need"])
-def test_what_only_looks_like_an_ending_stays(word: str) -> None:
+def test_letters_that_only_look_like_an_ending_stay(word: str) -> None:
     assert stem(word) == word
 
 
-def test_kinship_is_mutual_and_says_nothing_empty() -> None:
+def test_synonyms_are_mutual_and_never_empty() -> None:
     assert all(word in SYNONYMS[other] for word, others in SYNONYMS.items() for other in others)
     assert not STOP_WORDS & SYNONYMS.keys()
 
@@ -185,12 +185,12 @@ def test_a_rare_word_outweighs_a_common_one() -> None:
     assert marks[1] > marks[0] == marks[2]
 
 
-def test_another_word_for_it_counts_less_than_the_word() -> None:
+def test_a_synonym_counts_less_than_the_word_itself() -> None:
     marks = scores("folder", [tool("a", "one folder"), tool("b", "one directory"), tool("c", "one cloud")])
     assert marks[0] > marks[1] > marks[2] == 0.0
 
 
-def test_nothing_in_common_scores_nothing() -> None:
+def test_no_common_word_scores_zero() -> None:
     assert scores("", [tool("a", "text")]) == [0.0]
     assert scores("the of and", [tool("the", "of")]) == [0.0]
     assert scores("anything", []) == []

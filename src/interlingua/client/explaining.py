@@ -70,8 +70,8 @@ def _advice(provider: Provider, config: AdapterConfig, error: AdapterError, mode
         where = " or ".join(provider.auth.keys)
         yield f"the key for {provider.name} comes from {where} in the environment, or from AdapterConfig(api_key=...)"
     elif error.provider_status == NOT_FOUND and model is not None:
-        usual = tier_model(provider.name, "balanced")
-        instead = f"; {provider.name}:balanced is {usual}" if usual else ""
+        balanced = tier_model(provider.name, "balanced")
+        instead = f"; {provider.name}:balanced is {balanced}" if balanced else ""
         yield f"{provider.name} was asked for the model {model!r}, as written{instead}"
     elif error.error_class is NETWORK and not _is_in_process(provider, config):
         yield from _address_advice(provider, config, error)

@@ -137,9 +137,9 @@ class MediaPlan:
         self.request, self.allowance, limits = request, allowance, allowance.limits
         self.places = places_to_fetch(request, dialect, target)
         self._outcomes: dict[str, Fetched | Refusal] = {}
-        known = list(dict.fromkeys(place.url for place in self.places))
-        self.urls = known[: limits.items]
-        for url in known[limits.items :]:
+        urls = list(dict.fromkeys(place.url for place in self.places))
+        self.urls = urls[: limits.items]
+        for url in urls[limits.items :]:
             self.record(url, Refusal(f"no more than {limits.items} are fetched"))
 
     def record(self, url: str, outcome: Fetched | Refusal) -> None:

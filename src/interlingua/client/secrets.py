@@ -20,8 +20,8 @@ def masked(value: Any, secrets: Sequence[str]) -> Any:
                 value = value.replace(secret, MASK)
         return value
     if isinstance(value, dict):
-        known = cast("dict[str, Any]", value)
-        return {masked(key, secrets): masked(item, secrets) for key, item in known.items()}
+        fields = cast("dict[str, Any]", value)
+        return {masked(key, secrets): masked(item, secrets) for key, item in fields.items()}
     if isinstance(value, list | tuple):
         items = [masked(item, secrets) for item in cast("list[Any]", value)]
         return tuple(items) if isinstance(value, tuple) else items

@@ -255,15 +255,15 @@ def example(schema: Json) -> Json:
     """A value that a simple JSON Schema accepts: its required properties, with a simple value of their type."""
     if not isinstance(schema, dict):
         return None
-    known = cast("dict[str, Json]", schema)
-    given = known["const"] if "const" in known else next(iter(_items(known.get("enum"))), None)
-    either = _items(known.get("anyOf")) or _items(known.get("oneOf"))
+    fields = cast("dict[str, Json]", schema)
+    given = fields["const"] if "const" in fields else next(iter(_items(fields.get("enum"))), None)
+    either = _items(fields.get("anyOf")) or _items(fields.get("oneOf"))
     if given is not None or either:
         return given if given is not None else example(either[0])
-    kind = known.get("type")
+    kind = fields.get("type")
     kind = str(_items(kind)[0] if _items(kind) else kind).lower()
-    if kind == "object" or "properties" in known:
-        wanted, properties = _items(known.get("required")), known.get("properties")
+    if kind == "object" or "properties" in fields:
+        wanted, properties = _items(fields.get("required")), fields.get("properties")
         named = cast("dict[str, Json]", properties) if isinstance(properties, dict) else {}
         return {name: example(inner) for name, inner in named.items() if name in wanted}
     return EXAMPLES.get(kind, "example")

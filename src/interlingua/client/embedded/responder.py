@@ -59,8 +59,8 @@ Choice: TypeAlias = Script | Step | Callable[[Request], Step] | Sequence[Line] |
 
 def handler(script: Choice = None) -> Handler:
     """The handler for a memory transport. The path of a request decides which dialect is used."""
-    known = as_script(script)
-    return lambda request: respond(known, request.url, request.headers, request.body)
+    made = as_script(script)
+    return lambda request: respond(made, request.url, request.headers, request.body)
 
 
 def as_script(script: Choice) -> Script:

@@ -79,9 +79,9 @@ def _not_found(name: str | None, known: list[str]) -> str:
 
 def local_models(environ: Mapping[str, str]) -> Iterator[LocalModel]:
     """The models in all folders."""
-    ours, home = models_folder(environ), Path(environ.get("HOME") or environ.get("USERPROFILE") or "/nowhere")
-    if ours is not None:
-        yield from _files(ours, "interlingua")
+    own_folder, home = models_folder(environ), Path(environ.get("HOME") or environ.get("USERPROFILE") or "/nowhere")
+    if own_folder is not None:
+        yield from _files(own_folder, "interlingua")
     for folder in (home / ".lmstudio" / "models", home / ".cache" / "lm-studio" / "models"):
         yield from _files(folder, "lmstudio")
     yield from _ollama(Path(environ.get("OLLAMA_MODELS") or home / ".ollama" / "models"))

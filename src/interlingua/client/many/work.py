@@ -64,17 +64,17 @@ class Work:
         request = as_request(given, self.settings.defaults)
         with self._lock:
             index, self._taken = self._taken, self._taken + 1
-            key, known = "", None
+            key, saved = "", None
             if self._journal is not None:
                 key = key_of(request if self._output is None else with_output_schema(request, self._output))
-                known = self._journal.find(index, key)
+                saved = self._journal.find(index, key)
         request = replace(request, request_id=request.request_id or new_ulid())
         task = Task(index, request, key)
-        if known is None:
+        if saved is None:
             return task
         if self._output is not None:
-            known = read_answer(known, self._output)
-        self._add(MapResult(index, request, known, None, self._cost(known), resumed=True))
+            saved = read_answer(saved, self._output)
+        self._add(MapResult(index, request, saved, None, self._cost(saved), resumed=True))
         return None
 
     def done(self, task: Task, response: Response | None, error: AdapterError | None) -> None:
