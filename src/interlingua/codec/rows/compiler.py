@@ -1,13 +1,13 @@
 """Code made from rows: straight-line readers and writers for the usual case.
 
 A compiled reader fetches the keys of a row, checks their types, counts them, and builds the value. A compiled writer
-fetches the fields and builds the wire object. Of what is not usual they know what is frequent: keys that are left out
-or are there although they say nothing, constants that say something else, and values that were read although they
-break a rule. With anything else (another type, another spelling, a broken rule, residue of another dialect, a field
-without a word) the code gives up: a reader hands the object to the interpreter (``Table.interpret_read``), a writer
-gives None, and the caller asks the interpreter with its ledger.
+fetches the fields and builds the wire object. They also handle the frequent exceptions: keys that are missing, or
+there although they mean nothing, constants with another value, and values that were read although they break a rule.
+With anything else (another type, another spelling, a broken rule, residue of another dialect, a field that the protocol
+has no key for) the code gives up: a reader passes the object to the interpreter (``Table.interpret_read``), a writer
+returns None, and the caller calls the interpreter with its ledger.
 
-A reader is made when a row is read a second time, a writer on first use; ``source`` has the text.
+A reader is made when a row reads the second time, a writer on first use; ``source`` keeps the text of the code.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ EMPTY: dict[str, Any] = {}
 
 
 def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
-    """A function that reads a wire object of this row.
+    """Make the function that reads a wire object of this row.
 
-    ``otherwise`` is called where something is not as usual; by default the interpreter.
+    ``otherwise`` reads the objects that are not as usual; by default that is the interpreter.
     """
     source = Source("return interpret(wire)")
     source.bound["interpret"] = otherwise or (table.interpret_read if table.keys is None else table.read_otherwise)
@@ -77,7 +77,7 @@ def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | 
 
 
 def _read_optional(source: Source, row: Row, tree: Tree, keys: list[str], accepted: list[Field]) -> dict[str, str]:
-    """Read the keys that may be missing, until all keys of the object are known."""
+    """Add code that reads the keys that may be missing, until all keys of the object are known."""
     names: dict[str, str] = {}
     if not keys and not accepted:
         return names
@@ -99,7 +99,7 @@ def _read_optional(source: Source, row: Row, tree: Tree, keys: list[str], accept
 
 
 def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
-    """A function that gives the fields of a wire object, what is left of it, and marks: for rows that are a frame."""
+    """Make the function ``take`` of a frame: it returns the fields of a wire object, what is left of it, and marks."""
     source = Source("return interpret(wire)")
     source.bound["interpret"] = otherwise or row.take_apart
     tree = _tree(row)
@@ -119,7 +119,7 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
 
 
 def _check_keys(source: Source, table: Table) -> None:
-    """Give up where a key that no row knows is another spelling of one that a row knows."""
+    """Add code that gives up where an unknown key is another spelling of a known one."""
     if table.keys is not None:
         source.fail_if(f"{source.bind(table.keys.is_suspect)}(rest)")
 
@@ -132,7 +132,7 @@ def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
 
 
 def _rest(source: Source, row: Row, keys: list[str]) -> None:
-    """The residue: what no field took. A constant is residue where it says something else."""
+    """Add code that collects the residue: what no field took, and constants with another value."""
     constants = [field.key[0] for field in row.constant_fields if len(field.key) == 1]
     accepted = [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
     others = [key for field in row.fields for key in field.others]
@@ -143,7 +143,7 @@ def _rest(source: Source, row: Row, keys: list[str]) -> None:
 
 
 def _mark(source: Source, table: Table, row: Row) -> None:
-    """Remember the shape and the spelling of a value that was read, and the rules that it breaks."""
+    """Add code that remembers the shape and the spelling of a value that was read, and the rules that it breaks."""
     remember = f"{source.bind(force_setattr)}(value, 'forms', {{{table.dialect!r}: marks}})"
     if source.shapes:
         source.line("marks = {}")
@@ -207,18 +207,18 @@ def _is_expected(node: Field | GroupKey | Tree) -> bool:
 
 
 def _has_group(node: Field | GroupKey | Tree) -> bool:
-    """Whether a key of a group is read here."""
+    """Whether a node is a key of a group, or has one below it."""
     return isinstance(node, GroupKey) or (not isinstance(node, Field) and any(map(_has_group, node.values())))
 
 
 def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: str) -> dict[str, str]:
-    """Read one key of an object; the variables that hold the canonical values, by field."""
+    """Add code that reads one key of an object. Return the variables that hold the canonical values, by field."""
     var = f"v{len(source.lines)}"
     if isinstance(node, GroupKey):
         source.line(f"{var} = {wire}.get({key!r}, ABSENT)")
         source.line(f"if {var} is not ABSENT:")
         source.depth += 1
-        source.done(key, wire)
+        source.record_key(key, wire)
         source.depth -= 1
         source.groups.setdefault(node.field.name, {})[node.path] = var
         return {}
@@ -238,7 +238,7 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
             source.fail_if(f"{var} is MISSING")
         node.kind.emit_read(source, var)
         if taken:
-            source.done(key, wire)
+            source.record_key(key, wire)
         return {node.name: var}
     if node.filler is not OMIT:
         read_filled(source, node, key, var, wire)
@@ -250,7 +250,7 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
 
 
 def _read_groups(source: Source, row: Row) -> dict[str, str]:
-    """Make the values of the groups from the variables that hold their keys."""
+    """Add code that makes the values of the groups from the variables that hold their keys."""
     names: dict[str, str] = {}
     for at, field in enumerate([field for field in row.fields if field.names]):
         keys, kind = source.groups[field.name], cast("Any", field.kind)
@@ -270,9 +270,9 @@ def _read_groups(source: Source, row: Row) -> dict[str, str]:
 
 
 def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> dict[str, str]:
-    """Read an object that lies on the way to some fields. In the usual case all of it is known.
+    """Add code that reads an object which contains keys of fields. In the usual case all its keys are known.
 
-    What is not known of an object in a frame is left to the frame.
+    In a frame, its unknown keys stay in the rest.
     """
     expected, in_frame = _is_expected(tree), source.taking and wire == "wire"
     otherwise = f") or {source.bind(EMPTY)}" if in_frame else ")" if expected else f", {source.bind(EMPTY)})"
@@ -293,7 +293,7 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
         return names
     source.line(f"if {var}:")
     source.depth += 1
-    source.done(key, wire)
+    source.record_key(key, wire)
     source.depth -= 1
     source.fail_if(f"not {var} and {key!r} in {wire}")
     return names

@@ -1,9 +1,9 @@
 """How an answer ended: its stop reason and its usage, where they are two keys of one object (``Ending``).
 
-``StopWord`` is the stop reason alone, of protocols in which what the answer holds decides what its word stands for.
+``StopWord`` is the stop reason alone, for protocols in which the content of the answer decides what its word means.
 
-Marks on a response: ``stop_reason`` (a word that is not ours for it), ``usage`` (numbers that are not what we would
-write; see ``usage``), ``no usage`` (there was none, or no object). Each is a list with what stood there, if anything.
+Marks on a response: ``stop_reason`` (a word that we would not write for it) and ``no usage`` (it was missing, or no
+object) are lists with the wire value, empty if the key was missing; ``usage`` has numbers that we would not write.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ END, CALLED = StopReason.end_turn, StopReason.tool_use  # attribute access on an
 
 
 class StopWord:
-    """The word for a stop reason. ``meaning`` says what a word stands for in this answer, ``ours`` which we write.
+    """The stop reason of an answer. ``meaning`` returns what a word means in it, ``word_for`` the word that we write.
 
-    A word that is not ours for what it stands for is a mark with the name of its key: a list with what stood there.
+    A word that we would not write is kept as a mark with the name of its key: a list with the wire value.
     """
 
     def __init__(
-        self, dialect: str, key: str, meaning: Callable[[Json], StopReason], ours: Callable[[StopReason], str]
+        self, dialect: str, key: str, meaning: Callable[[Json], StopReason], word_for: Callable[[StopReason], str]
     ) -> None:
-        self.dialect, self.key, self.meaning, self.ours = dialect, key, meaning, ours
-        self.usual = {word: reason for reason in StopReason if meaning(word := ours(reason)) is reason}
+        self.dialect, self.key, self.meaning, self.word_for = dialect, key, meaning, word_for
+        self.usual = {word: reason for reason in StopReason if meaning(word := word_for(reason)) is reason}
 
     def read(self, fields: dict[str, Any], rest: Wire, marks: Wire) -> None:
         """Move the word from ``rest`` to ``fields``."""
@@ -50,13 +50,13 @@ class StopWord:
         rest.pop(self.key, None)
 
     def write(self, response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
-        """The provider's own word while it still stands for the stop reason, else ours for it."""
+        """The provider's own word while it still means the stop reason, else the word that we write for it."""
         reason = response.stop_reason
         if self.key in mark:
             spelled: list[Json] = mark[self.key]
             if self.meaning(spelled[0] if spelled else None) is reason:
                 return {self.key: spelled[0]} if spelled else {}
-        word = self.ours(reason)
+        word = self.word_for(reason)
         if self.usual.get(word) is not reason:
             ledger.lose("approximated", f"{self.dialect} has no stop reason {reason}", "stop_reason")
         return {self.key: word}
@@ -71,7 +71,7 @@ class Ending(NamedTuple):
     usage: Counts
 
     def read(self, fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) -> None:
-        """Move the end of an answer from ``rest`` to ``fields``. An unknown word is told by whether there are calls."""
+        """Move the end of an answer from ``rest`` to ``fields``. An unknown word means ``tool_use`` if it ``calls``."""
         word = rest.get(self.key)
         known = self.stop.reads.get(word) if type(word) is str else None
         fields["stop_reason"] = known or (CALLED if calls else END)
@@ -91,7 +91,7 @@ class Ending(NamedTuple):
             marks["no usage"] = [rest.pop("usage")] if "usage" in rest else []
 
     def write_stop(self, response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
-        """The provider's own word while it still stands for the stop reason, else ours for it."""
+        """The provider's own word while it still means the stop reason, else the word that we write for it."""
         if "stop_reason" in mark:
             spelled: list[Json] = mark["stop_reason"]
             known = self.stop.reads.get(spelled[0]) if spelled and type(spelled[0]) is str else None
@@ -103,7 +103,7 @@ class Ending(NamedTuple):
         return {self.key: word or self.stop.nearest}
 
     def write_usage(self, response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
-        """The usage under its key, or what stood there where there was none."""
+        """The usage under its key, or what the wire had there if the response has no usage."""
         if response.usage is None and "no usage" in mark:
             return {"usage": mark["no usage"][0]} if mark["no usage"] else {}
         return {"usage": self.write_counts(response, mark, ledger)}

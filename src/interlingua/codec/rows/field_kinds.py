@@ -32,7 +32,7 @@ class Declared(NamedTuple):
 
 @cache
 def declared(type: type[Struct]) -> dict[str, Declared]:
-    """The fields of a type, by name. Annotations stay text: to evaluate them would take longer than all else here."""
+    """The fields of a type, by name. Annotations stay text, since evaluating them would take most of the time."""
     hints: dict[str, Any] = {}
     for base in reversed(type.__mro__):
         hints |= getattr(base, "__annotations__", {})
@@ -42,7 +42,7 @@ def declared(type: type[Struct]) -> dict[str, Declared]:
 
 
 def _made(default: Any) -> Any:
-    """A default, made where the type has a factory for it."""
+    """The default value; where the type declares a factory, what the factory returns."""
     return default.factory() if hasattr(default, "factory") else default
 
 

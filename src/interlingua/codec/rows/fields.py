@@ -2,10 +2,10 @@
 
 Nearly every field is one key. The others are classes of their own: a field that the protocol has no key for
 (``Unsaid``), one that has several keys (``OtherKeys``), several fields that share several keys (``Grouped``, in
-``together``), and keys that are no field of ours because they always say the same (``Constant``) or nothing
+``together``), and keys that are no field of ours because they always have the same value (``Constant``) or mean nothing
 (``AcceptedKey``).
 
-This is the meaning of a row, field by field. ``compiler`` makes code of the same fields for the usual case.
+These classes define what a row means, field by field. ``compiler`` makes code of the same fields for the usual case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_MARKS: Mapping[str, Json] = {}
 
 
 class Field(NamedTuple):
-    """One field of a row. ``key`` is a path of keys; empty if the protocol has no word for it (``reason``)."""
+    """One field of a row. ``key`` is a path of keys; empty if the protocol has no key for it (``reason``)."""
 
     name: str
     key: tuple[str, ...]
@@ -42,7 +42,7 @@ class Field(NamedTuple):
     """The fields of a group (see ``together``), and ``paths``, its keys; ``kind`` is a ``Group``."""
     paths: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-    """Other keys of an object that say the same."""
+    """Other keys of an object that mean the same."""
 
     @property
     def constant(self) -> bool:
@@ -51,22 +51,22 @@ class Field(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        """Whether this is a key that may be left out and says nothing, and no field of ours."""
+        """Whether this is a key that may be left out and means nothing, and no field of ours."""
         return isinstance(self, AcceptedKey)
 
     def is_blank(self, wire: Json) -> bool:
-        """Whether a value says nothing: null, or what is empty for its kind. A required field has none."""
+        """Whether a value means nothing: null, or what is empty for its kind. No value of a required field does."""
         if self.required:
             return False
         return wire is None or (wire == self.kind.blank and type(wire) is type(self.kind.blank))
 
     @property
     def has_blank_filler(self) -> bool:
-        """Whether the filler says nothing, so that it is read as the default without asking the kind."""
+        """Whether the filler means nothing, so that it is read as the default without calling the kind."""
         return self.is_blank(self.filler)
 
     def defaults(self) -> dict[str, Any]:
-        """What our fields are where the wire says nothing."""
+        """The values of our fields where the wire has no such key."""
         return {self.name: self.default}
 
     def take(self, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
@@ -88,7 +88,7 @@ class Field(NamedTuple):
         return True
 
     def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
-        """Write what a value holds; False if it is required and cannot be written."""
+        """Write the field of a value; False if it is required and cannot be written."""
         held, spelled = getattr(value, self.name), spelling(marks).get(self.name)
         if spelled is not None and self._reads_as(spelled) == held:
             if spelled:
@@ -99,7 +99,7 @@ class Field(NamedTuple):
                 put(wire, self.key, fresh(self.filler))
             return True
         losses = len(ledger.losses)
-        written = self.written(held, ledger, marks)
+        written = self.wire_value(held, ledger, marks)
         if written is OMIT:
             if self.required:
                 ledger.lift(losses)
@@ -107,8 +107,8 @@ class Field(NamedTuple):
         put(wire, self.key, written)
         return True
 
-    def written(self, held: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        """The wire value of what the field holds, with losses at its place."""
+    def wire_value(self, held: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        """The wire value of what the field holds, with losses declared at the field."""
         where = ledger.where
         ledger.where = (*where, self.name)
         written = self.kind.write(held, ledger, marks)
@@ -136,8 +136,8 @@ class Unsaid(Field):
 class OtherKeys(Field):
     """A field with other keys beside its own: servers write the same thing under different names.
 
-    The first key is ours; the others are read too. Which keys there were is the field's spelling, an object: for each
-    key ``[]`` if it has the field's value as we write it, or ``[wire value]`` if it says nothing or is written
+    We write the first key; the others are read too. Which keys there were is the field's spelling, an object: for each
+    key ``[]`` if it has the field's value as we write it, or ``[wire value]`` if it means nothing or is written
     otherwise. A field that was edited is written under the same keys. A key that contradicts the one before it is
     residue.
     """
@@ -170,7 +170,7 @@ class OtherKeys(Field):
         if keys is None:
             return super().put(value, wire, ledger, marks)
         held = getattr(value, self.name)
-        written = OMIT if held == self.default else self.written(held, ledger, marks)
+        written = OMIT if held == self.default else self.wire_value(held, ledger, marks)
         used = False
         for key, spelled in keys.items():
             if spelled and (self.is_blank(spelled[0]) or self.kind.read(spelled[0], {}) == held):
@@ -185,7 +185,7 @@ class OtherKeys(Field):
 
 
 class Constant(Field):
-    """A key that always says the same, unless the wire left it out. With another value it is residue."""
+    """A key that always has the same value, or is missing on the wire. With another value it is residue."""
 
     def defaults(self) -> dict[str, Any]:
         return {}
@@ -199,11 +199,11 @@ class Constant(Field):
         return True
 
     def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
-        return True  # ``Row.put_constants`` writes it, since residue may say otherwise
+        return True  # ``Row.put_constants`` writes it, since residue may hold another value
 
 
 class AcceptedKey(Field):
-    """A key that may be left out and says nothing. ``required``: with another value the object is not of this row."""
+    """A key that may be left out and means nothing. ``required``: with another value the object is not of this row."""
 
     def defaults(self) -> dict[str, Any]:
         return {}

@@ -1,4 +1,4 @@
-"""Kinds that bring a value into what a protocol takes. What was read outside of it keeps its spelling."""
+"""Kinds that fit a value into the range that a protocol takes. A wire value outside of it keeps its spelling."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Bounded(Typed):
-    """A number with a least value and perhaps a most. What lies outside is read, and written as the nearest inside."""
+    """A number with a minimum and perhaps a maximum. One outside is read, and written as the nearest one inside."""
 
     def __init__(self, name: str, *types: type, least: float, most: float | None = None, reason: str) -> None:
         super().__init__(name, *types)
@@ -93,7 +93,7 @@ WHOLE = Whole("an integer", int)
 
 
 class FilledOne(One):
-    """One value of a table that is never an empty object: such a one says nothing, and is residue."""
+    """One value of a table. An empty object means nothing: it is residue, and never written."""
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         return super().read(wire, marks) if wire else REFUSED
@@ -111,7 +111,7 @@ class FilledOne(One):
 
 
 class AtLeast(Typed):
-    """An integer that has a least value. What is below it is not read, and not written."""
+    """An integer with a minimum. A lower one is neither read nor written."""
 
     def __init__(self, least: int, reason: str) -> None:
         super().__init__("an integer", int)

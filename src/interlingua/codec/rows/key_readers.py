@@ -1,4 +1,4 @@
-"""Code that reads single keys of a wire object, for ``compiler``. Each value is in a variable; the keys are counted."""
+"""Code that reads single keys of a wire object, for ``compiler``: each value into a variable, and the keys counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["constant_variable", "read_accepted", "read_constant", "read_filled",
 
 
 def read_optional(source: Source, field: Field, key: str, var: str, wire: str) -> None:
-    """A key that may be missing. Where it says nothing, that is remembered."""
+    """Read a key that may be missing. A value that means nothing is remembered as its spelling."""
     blank = "" if field.kind.blank is None else f" or {var} == {source.bind(field.kind.blank)}"
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
     source.line(f"if {var} is MISSING: {var} = {source.bind(field.default)}")
@@ -18,21 +18,21 @@ def read_optional(source: Source, field: Field, key: str, var: str, wire: str) -
     source.depth += 1
     source.spell(field.name, f"[{var}]")
     source.line(f"{var} = {source.bind(field.default)}")
-    source.done(key, wire)
+    source.record_key(key, wire)
     source.depth -= 1
     source.line("else:")
     source.depth += 1
     field.kind.emit_read(source, var)
     if field.default not in (None, (), field.kind.blank):
         source.fail_if(f"{var} == {source.bind(field.default)}")
-    source.done(key, wire)
+    source.record_key(key, wire)
     if source.can_stop and wire == "wire":
         source.line("if len(wire) == known: break")
     source.depth -= 1
 
 
 def read_other_keys(source: Source, field: Field, key: str, var: str) -> dict[str, str]:
-    """Read a field that has several keys: in the usual case one of them has the value, and others say nothing."""
+    """Read a field that has several keys: in the usual case one of them has the value, and the others mean nothing."""
     blank = "" if field.kind.blank is None else f" or item == {source.bind(field.kind.blank)}"
     source.line(f"{var}, {var}keys = MISSING, None")
     for other in (key, *field.others):
@@ -47,7 +47,7 @@ def read_other_keys(source: Source, field: Field, key: str, var: str) -> dict[st
         source.line(f"{var} = item")
         field.kind.emit_read(source, var)
         source.depth -= 1
-        source.done(other, "wire")
+        source.record_key(other, "wire")
         source.depth -= 1
     source.line(f"if {var} is MISSING: {var} = {source.bind(field.default)}")
     source.line(f"if {var}keys is not None and {var}keys != {{{key!r}: []}}:")
@@ -58,12 +58,12 @@ def read_other_keys(source: Source, field: Field, key: str, var: str) -> dict[st
 
 
 def constant_variable(key: str) -> str:
-    """The variable of a key that always says the same: None if it does."""
+    """The variable of a constant key: it is None if the key has its constant value."""
     return f"other_{''.join(letter if letter.isalnum() else '_' for letter in key)}"
 
 
 def read_constant(source: Source, field: Field, key: str, wire: str) -> None:
-    """A key that always says the same. It may be missing, or residue."""
+    """Read a constant key. It may be missing; with another value it is residue."""
     var = constant_variable(key)
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
     if wire != "wire":
@@ -83,7 +83,7 @@ def read_constant(source: Source, field: Field, key: str, wire: str) -> None:
 
 
 def read_filled(source: Source, field: Field, key: str, var: str, wire: str) -> None:
-    """A key that is always written. Where it is missing, the field has its default."""
+    """Read a key that we always write. Where it is missing, the field has its default."""
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
     source.line(f"if {var} is MISSING:")
     source.depth += 1
@@ -109,14 +109,14 @@ def read_filled(source: Source, field: Field, key: str, var: str, wire: str) -> 
     source.depth += 1
     field.kind.emit_read(source, var)
     if field.has_blank_filler or field.filler != field.default:  # else the filler itself is read as the default
-        source.fail_if(_says_nothing(source, field, var))
+        source.fail_if(_is_like_missing(source, field, var))
     if source.taking and wire == "wire":
         source.line(f"del rest[{key!r}]")
     source.depth -= 1
 
 
 def read_accepted(source: Source, field: Field, wire: str) -> None:
-    """A key that may be left out; if it is there, that is remembered."""
+    """Read a key that means nothing; if it is there, that is remembered as its spelling."""
     key = field.key[-1]
     source.line(f"accepted = {wire}.get({key!r}, MISSING)")
     source.line("if accepted is not MISSING:")
@@ -125,12 +125,12 @@ def read_accepted(source: Source, field: Field, wire: str) -> None:
         field.default.emit_read(source, "accepted")
     else:
         source.fail_if(f"not ({source.equals('accepted', field.default)})")
-    source.done(key, wire)
+    source.record_key(key, wire)
     source.spell(field.name, "[accepted]")
     source.depth -= 1
 
 
-def _says_nothing(source: Source, field: Field, var: str) -> str:
-    """Whether an optional key says what its absence says; the interpreter keeps that as a spelling."""
+def _is_like_missing(source: Source, field: Field, var: str) -> str:
+    """The condition that a value means the same as a missing key; the interpreter keeps that as a spelling."""
     blank = field.default if field.default is not None else field.kind.blank
     return f"{var} is None" if blank is None else f"{var} == {source.bind(blank)}"

@@ -1,8 +1,8 @@
 """Keys that a protocol reads in a second spelling too, such as ``inline_data`` for ``inlineData``.
 
-A table that has a ``KeySpelling`` reads the keys of its rows in both. Which keys were spelled otherwise is remembered
-as the mark ``keys``: their paths, and the same keys are written so again. Residue stays as it came. Compiled code knows
-only the usual spelling; it gives up where a key that it does not know is another spelling.
+A table that has a ``KeySpelling`` reads the keys of its rows in both. The mark ``keys`` holds the paths of the keys in
+the second spelling, and they are written in it again. Residue stays as it came. Compiled code knows only the usual
+spelling; it gives up where an unknown key is the second spelling of a known one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ __all__ = ["KeySpelling"]
 class KeySpelling:
     """camelCase keys that may be in snake_case.
 
-    Only ``words`` are looked for. What lies below the keys ``free`` is left alone: it has its own reader, or none.
+    Only the keys ``words`` are respelled. What lies below the keys ``free`` is left alone: it has its own reader, or
+    none.
     """
 
     def __init__(self, words: Iterable[str], free: Collection[str]) -> None:
@@ -28,7 +29,7 @@ class KeySpelling:
         self.free = frozenset(free)
 
     def is_suspect(self, keys: Iterable[str]) -> bool:
-        """Whether one of some keys is another spelling."""
+        """Whether one of the keys is in the second spelling."""
         return not self.words.keys().isdisjoint(keys)
 
     def get(self, wire: Wire, key: str) -> Json:
@@ -38,14 +39,14 @@ class KeySpelling:
     def usual(self, wire: Wire) -> tuple[Wire, list[str]]:
         """The object with its keys in the usual spelling, and the paths of those that were not.
 
-        The copy shares what is free, and everything if all is usual.
+        The copy shares what lies below ``free`` keys. If all keys are usual, the object itself is returned.
         """
         places: list[str] = []
         spelled = self._usual(wire, "", places)
         return (spelled, places) if places else (wire, places)
 
     def usual_within(self, wire: Wire, tree: Mapping[str, Json], path: str = "") -> tuple[Wire, list[str]]:
-        """The same for the keys of ``tree`` alone, which holds the keys of inner objects in their own nesting."""
+        """Do the same for the keys in ``tree`` alone, which holds the keys of inner objects in their own nesting."""
         places: list[str] = []
         spelled: Wire = {}
         for key, value in wire.items():
@@ -79,7 +80,7 @@ class KeySpelling:
         return spelled
 
     def restore(self, wire: Wire, places: Collection[str]) -> Wire:
-        """The object as it was spelled. What it shares with others is not altered."""
+        """The object with its keys as they were spelled. Objects that it shares with others are not altered."""
         spelled: Wire = self._restored(wire, frozenset(places), "")
         return spelled
 

@@ -1,12 +1,12 @@
 """Kinds: how one field of a row travels between its canonical value and the wire.
 
-``read`` and ``write`` are what a kind means, used by the interpreter in ``row``. ``emit_read`` and ``emit_write`` are
-the same as source code for the usual case, used by ``compiler``; code that meets anything unusual gives up (``fail``),
+``read`` and ``write`` define what a kind means; the interpreter in ``row`` uses them. ``emit_read`` and ``emit_write``
+are the same as source code for the usual case, for ``compiler``; code that meets anything unusual gives up (``fail``),
 and the interpreter decides. By default that code calls the two. Kinds of frequent fields have faster code of their own,
-and a property test compares it with what they mean.
+and a property test compares it with ``read`` and ``write``.
 
-``read`` gives ``REFUSED`` for a wire value that this kind cannot hold: a required field then makes the whole value
-unreadable, an optional one stays residue. ``write`` gives ``OMIT`` to leave the key out, after declaring the loss.
+``read`` returns ``REFUSED`` for a wire value that this kind cannot hold: a required field then makes the whole value
+unreadable, an optional one stays residue. ``write`` returns ``OMIT`` to leave the key out, after declaring the loss.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ OMIT = Sentinel("OMIT")
 class Kind:
     """The base: any JSON value, the same on both sides.
 
-    ``blank`` is the empty wire value that says nothing where the field is optional.
+    ``blank`` is the empty wire value that means nothing where the field is optional.
     """
 
     blank: Json = None
     rejects_none = omits = False
-    """Whether the compiled reader gives up on null by itself; whether the writer may give ``OMIT``, for no key."""
+    """Whether the compiled reader gives up on null by itself; whether the writer may return ``OMIT``, for no key."""
     name = "anything"
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
-        """The canonical value, or ``REFUSED``. ``marks`` takes what must be remembered about the shape."""
+        """Return the canonical value, or ``REFUSED``. What must be remembered about the shape is added to ``marks``."""
         return wire
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        """The wire value, or ``OMIT`` after a declared loss."""
+        """Return the wire value, or ``OMIT`` after declaring a loss."""
         return value
 
     def is_usual(self, value: Any, wire: Json) -> bool:
@@ -76,12 +76,12 @@ class Kind:
         return bool(self.write(value, Ledger(), {}) == wire)
 
     def emit_read(self, source: Source, var: str) -> None:
-        """Code that turns the wire value in ``var`` into the canonical one, or fails."""
+        """Add code that turns the wire value in ``var`` into the canonical one, or gives up."""
         source.line(f"{var} = {source.bind(self._read_usual)}({var})")
         source.fail_if(f"{var} is REFUSED")
 
     def emit_write(self, source: Source, var: str) -> None:
-        """Code that turns the canonical value in ``var`` into the wire value, or fails."""
+        """Add code that turns the canonical value in ``var`` into the wire value, or gives up."""
         source.line(f"{var} = {source.bind(self._write_usual)}({var}, marks)")
         source.fail_if(f"{var} is OMIT")
 
@@ -178,7 +178,7 @@ STRINGS = Strings()
 
 
 class Negated(Kind):
-    """A boolean that the wire says the other way round."""
+    """A boolean that is true on the wire where it is false in our field."""
 
     rejects_none = True
     name = "a boolean"
@@ -193,7 +193,7 @@ class Negated(Kind):
 class Vocabulary(Kind):
     """A small two-way vocabulary: wire words and what they mean. The first word listed for a meaning is written.
 
-    A meaning without a word is a loss with ``reason`` (``{}`` is the value); ``nearest`` is written instead, if given.
+    A meaning without a word is a loss with ``reason`` (``{}`` is the meaning); ``nearest`` is written instead, if set.
     """
 
     rejects_none = True
@@ -256,7 +256,7 @@ class One(Kind):
 class Each(Kind):
     """A list of values of a table, kept as a tuple. Values that cannot be written are left out.
 
-    A list of which nothing is left is left out too, unless it may be ``empty``.
+    A list that becomes empty by that is left out too, unless it may be ``empty``.
     """
 
     blank: Json = []
@@ -280,7 +280,7 @@ class Each(Kind):
         return written if written or self.empty else OMIT
 
     def write_each(self, values: Sequence[Any], ledger: Ledger) -> list[Json]:
-        """What can be written, each below its own place."""
+        """The wire objects of the values that can be written; losses are declared at the index of each."""
         where = ledger.where
         written: list[Json] = []
         for index, value in enumerate(values):
@@ -306,9 +306,9 @@ class Each(Kind):
 
 
 class Texts(Each):
-    """Blocks, or a string for one plain text. Which of both it was is remembered as the mark ``content``.
+    """A list of blocks, or a string for one plain text. The mark ``content`` remembers which of both it was.
 
-    ``usual`` is what is written for one plain text without that mark.
+    ``usual`` is what one plain text is written as without that mark.
     """
 
     mark = "content"
@@ -331,7 +331,7 @@ class Texts(Each):
         return values
 
     def list_mark(self, values: Sequence[Any]) -> str | None:
-        """What has to be remembered of a list: one text in it would be written as a string."""
+        """The mark of a list that would be written as a string because it holds one text; None for other lists."""
         return "list" if self.usual == "string" and is_one_text(values) else None
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
@@ -369,10 +369,10 @@ class Texts(Each):
 
 
 class By(Kind):
-    """A kind that two named functions make. ``read`` gives ``REFUSED`` or the value, ``write`` the wire or ``OMIT``.
+    """A kind made of two functions. ``read`` returns ``REFUSED`` or the value, ``write`` the wire value or ``OMIT``.
 
-    What is read and would be written otherwise keeps its spelling, as with every kind. ``usual`` says whether a wire
-    value is what would be written, where that can be told without writing it. ``blank`` is a value that says nothing.
+    What is read and would be written otherwise keeps its spelling, as with every kind. ``usual`` tells whether a wire
+    value is what would be written, without writing it. ``blank`` is a wire value that means nothing.
     """
 
     def __init__(

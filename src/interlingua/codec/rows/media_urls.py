@@ -29,7 +29,7 @@ def read_url(url: str) -> Base64Source | UrlSource:
 
 
 class MediaUrl(Kind):
-    """A source of media as a URL. A text becomes data; a file that a provider stores has no URL and is left out."""
+    """A source of media as a URL. A text becomes a data URL; a file that a provider stores has none and is left out."""
 
     rejects_none = True
     name = "a URL"

@@ -14,18 +14,18 @@ __all__ = ["is_one_text", "is_plain_text", "plain_condition"]
 
 
 def plain_condition(name: str, block: str, source: Source) -> str:
-    """``is_plain_text`` as an expression, which gives the block a name."""
+    """The source of ``is_plain_text(block)``, which also assigns the block to ``name``."""
     beside = " or ".join([f"{name}.{field}" for field in ("citations", "cache", "signature", "extras", "forms")])
     return f"type({name} := {block}) is {source.bind(TextBlock)} and not ({beside})"
 
 
 def is_one_text(values: Sequence[Any]) -> bool:
-    """One text block that is not empty and has nothing else."""
+    """Whether the values are one text block that is not empty and has nothing else."""
     return len(values) == 1 and is_plain_text(values[0]) and bool(values[0].text)
 
 
 def is_plain_text(block: object) -> TypeGuard[TextBlock]:
-    """A text block that has nothing but its text."""
+    """Whether a block is a text block that has nothing but its text."""
     return type(block) is TextBlock and not (
         block.citations or block.cache or block.signature or block.extras or block.forms
     )

@@ -3,10 +3,10 @@
 A ``Table`` is one place on the wire, such as "a content block". It has a ``Row`` for each thing that can stand there:
 our type, their tag, and our fields with their keys. A key may be a path (``"usage.input_tokens"``); what is left of an
 object on the way stays residue in its own nesting. A canonical field that a row does not name is an error at import,
-so nothing is forgotten: ``lost`` says that the protocol has no key for it: using it is a loss.
+so nothing is forgotten. A field that the protocol has no key for is named with ``lost``: using it is a loss.
 
-This module and ``fields`` are the meaning of rows: they read and write by looking at them. ``compiler`` makes
-straight-line code from the same rows for the usual case; whatever that code does not expect comes back here.
+This module and ``fields`` define what rows mean: they read and write by interpreting them. ``compiler`` makes
+straight-line code from the same rows for the usual case; what that code cannot handle is interpreted here.
 
 Reading. A copy of the wire object is made, and every field takes what it knows; the rest is residue (``extras``). A
 required field that is missing or of the wrong type makes the value unreadable: the table's ``unknown`` decides (most
@@ -19,7 +19,7 @@ wins.
 
 Rules say what a protocol refuses in a history: a rule drops the value, leaves out one field or fits it, each with a
 loss. A value that was read from this dialect although it breaks a rule is written back as it came; the rule's field
-is then listed in ``forms[dialect]["verbatim"]``. Answers are not held to rules: ``Table.unchecked``.
+is then listed in ``forms[dialect]["verbatim"]``. Rules for a history do not hold for answers: ``Table.for_answers``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .together import Grouped, Together
 __all__ = ["Row", "Rule", "Spec", "fill", "instead", "lost", "may", "must", "null"]
 
 OFF_WIRE = frozenset({*"extras forms incomplete native_ids annotations output stopped stopped_reason".split()})
-"""Fields that no row has: the engine's own, and those that are on no wire."""
+"""Fields that no row names: the engine sets some of them, the others are on no wire."""
 
 
 class Spec(NamedTuple):
@@ -61,12 +61,12 @@ class Spec(NamedTuple):
 
 
 def must(key: str, kind: Kind | None = None) -> Spec:
-    """A required key. Without it, or with another type, the wire object is not of this row."""
+    """A required key. If it is missing or of another type, this row does not read the wire object."""
     return Spec(key, kind, True)
 
 
 def may(key: str, kind: Kind | None = None, *, default: Any = NODEFAULT, other: str = "") -> Spec:
-    """An optional key: written if the field has another value than its default. ``other`` keys say the same."""
+    """An optional key: written if the field has another value than its default. ``other`` keys mean the same."""
     return Spec(key, kind, False, default=default, other=other)
 
 
@@ -78,7 +78,7 @@ def null(key: str, kind: Kind | None = None) -> Spec:
 def fill(key: str, filler: Json, kind: Kind | None = None, *, default: Any = NODEFAULT) -> Spec:
     """A key that is always written: ``filler`` where the field has its default.
 
-    A field without a default has the one that is given here, else the filler itself.
+    For a field without a default, ``default`` is its default, else the filler itself.
     """
     return Spec(key, kind, False, filler=filler, default=filler if default is NODEFAULT else default)
 
@@ -88,14 +88,14 @@ def lost(reason: str, weight: LossWeight = "content", loss: LossKind = "dropped"
     return Spec(None, reason=reason, weight=weight, loss=loss)
 
 
-ELSEWHERE = Spec("")
+ELSEWHERE = Spec("")  # a field that functions of the dialect read and write
 
 
 class Rule(NamedTuple):
-    """What the protocol refuses. ``holds`` says that a value is accepted; ``source`` is the same as an expression.
+    """What the protocol refuses. ``holds`` tells whether a value is accepted; ``source`` is the same test as code.
 
-    ``fit`` gives what is written instead, after declaring its losses; None drops the value. Some rules hold for the
-    history of a request only, not for answers (``history``).
+    ``fit`` returns the value to write instead, after declaring its losses; None drops the value. ``history``: the rule
+    holds for the history of a request, not for answers.
     """
 
     field: str
@@ -106,17 +106,17 @@ class Rule(NamedTuple):
     names: Mapping[str, Any] = NO_MARKS
     """The objects that ``source`` names."""
     fitted_before: bool = False
-    """Whether values are fitted before they come here, so that the rule is only for reading."""
+    """Whether values are fitted before rows write them, so that the rule is for reading only."""
 
 
 class Row:
     """One phrase: a canonical type, its tag on the wire, rules, and its fields.
 
-    ``constants`` are keys that always say the same, ``accepts`` keys that may be left out and say the same otherwise,
-    ``ignores`` keys that say nothing with this value, or with any value of a kind, and are residue with another one.
-    ``fixed`` are values of canonical fields that belong to this row alone, and choose it among the rows of one type;
-    so does ``when``, a condition on the value. ``gives`` are values of canonical fields that reading sets.
-    ``elsewhere`` names the fields whose shape differs, so that functions of the dialect read and write them.
+    ``constants`` are keys that always have the same value. ``accepts`` are keys that may be missing; with another value
+    the object is not of this row. ``ignores`` are keys that mean nothing with this value, or with any value of a kind,
+    and are residue with another one. ``fixed`` are values of canonical fields by which this row is chosen among the
+    rows of its type; ``when``, a condition on the value, chooses it too. ``gives`` are values that reading gives to
+    canonical fields. ``elsewhere`` names the fields that functions of the dialect read and write.
     """
 
     def __init__(
@@ -142,8 +142,8 @@ class Row:
         self.fields: tuple[Field, ...] = ()
         self.constant_fields: list[Field] = []
 
-    def settle(self, common: Mapping[str, Spec]) -> None:
-        """Make the fields, given what the table says of every row. Every canonical field must be spoken for."""
+    def make_fields(self, common: Mapping[str, Spec]) -> None:
+        """Make the fields, with those that all rows of the table share. A canonical field without an entry raises."""
         info = declared(self.type)
         specs = self.specs | {name: spec for name, spec in common.items() if name in info and name not in self.specs}
         grouped = {name for group in self.together for name in group.fields.split()}
@@ -167,7 +167,7 @@ class Row:
                 self.gives.setdefault(field.name, field.default)
 
     def suits(self, value: Any) -> bool:
-        """Whether a value of this row's type is one of this row."""
+        """Whether this row writes a value of its type, as ``fixed`` and ``when`` say."""
         fixed = all(getattr(value, name) == fixed for name, fixed in self.fixed.items())
         return fixed and (self.when is None or self.when(value))
 
@@ -178,7 +178,7 @@ class Row:
         return all(field.take(rest, into, marks) for field in self.fields)
 
     def take_apart(self, wire: Wire) -> tuple[dict[str, Any], Wire, Wire]:
-        """The fields of a wire object, what is left of it, and marks."""
+        """Return the fields of a wire object, what is left of it, and marks."""
         fields: dict[str, Any] = {}
         for field in self.fields:
             fields |= field.defaults() if field.key else {}
@@ -193,7 +193,7 @@ class Row:
         return all(field.put(value, wire, ledger, marks) for field in self.fields)
 
     def put_constants(self, wire: Wire, marks: Mapping[str, Json], residue: Wire | None = None) -> None:
-        """Write what always says the same, unless residue says otherwise or the wire lacked it."""
+        """Write the constant keys, except those that stand in residue and those that were missing on the wire."""
         spelling = marks.get("spelling", NO_MARKS)
         for field in self.constant_fields:
             if field.name not in spelling and find(wire, field.key) is find(residue, field.key) is ABSENT:
@@ -201,7 +201,7 @@ class Row:
 
 
 def instead(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
-    """A row for writing only: the protocol has no such thing, and ``fit`` gives what is written in its place."""
+    """A row for writing only: the protocol cannot express this type, and ``fit`` returns what is written instead."""
     row = Row(type, None, Rule("", _never, fit, "False"))
     row.specs = {name: ELSEWHERE for name in type.__struct_fields__ if name not in OFF_WIRE}
     return row

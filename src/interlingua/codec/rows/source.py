@@ -1,6 +1,6 @@
 """The source code of compiled rows: lines, the objects that they name, and the function that they become.
 
-The text of a function is in ``linecache``, so that tracebacks and debuggers show it, and ``source_of`` gives it.
+The text of a function is in ``linecache``, so that tracebacks and debuggers show it, and ``source_of`` returns it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def source_of(function: Callable[..., Any]) -> str:
 
 
 def literal(value: Any) -> str | None:
-    """A value as source code, fresh at each use; None where it has to be named."""
+    """A value as a literal, which makes a new object at each use; None where the code must refer to it by a name."""
     if value is None or type(value) in (bool, int, str):
         return repr(value)
     if type(value) is tuple:
@@ -59,15 +59,15 @@ class Source:
         self.bound |= {"ABSENT": ABSENT, "marks": NO_MARKS}
 
     def line(self, text: str) -> None:
-        """One line of code."""
+        """Add one line of code."""
         self.lines.append(INDENT * self.depth + text)
 
     def fail_if(self, condition: str) -> None:
-        """Give up where this holds."""
+        """Add a line that gives up where the condition holds."""
         self.line(f"if {condition}: {self.fail}")
 
     def bind(self, value: Any) -> str:
-        """A name for an object; what can be written as a literal is."""
+        """The expression for an object in the code: a literal if possible, else a name that is bound to it."""
         if (text := literal(value)) is not None:
             return text
         for name, bound in self.bound.items():
@@ -78,33 +78,33 @@ class Source:
         return name
 
     def equals(self, var: str, value: Any) -> str:
-        """The condition that a wire value is this one: also of its type, since ``True == 1``."""
+        """The condition that a wire value equals this one and has its type, since ``True == 1``."""
         same = f"{var} == {self.bind(value)}"
         return f"type({var}) is {type(value).__name__} and {same}" if type(value) in (int, float, bool) else same
 
     def spell(self, name: str, wire: str) -> None:
-        """Note how the wire spelled a field: the source of a list, as ``row`` says."""
+        """Add code that notes how the wire spelled a field. ``wire`` is the source of a list, as in ``row``."""
         self.spells = True
         self.line(f"if spelled is None: spelled = {{{name!r}: {wire}}}")
         self.line(f"else: spelled[{name!r}] = {wire}")
 
     def shape(self, mark: str) -> str:
-        """The variable that takes a mark of the value being read; None says that there is nothing to remember."""
+        """The variable for a mark of the value being read; it stays None if there is nothing to remember."""
         return self.shapes.setdefault(mark, f"mark{len(self.shapes)}")
 
     def is_marked(self, mark: str, word: str, usual: str) -> str:
         """The condition that a mark of the value being written is this word; without a mark it is the usual one."""
         return f"marks.get({mark!r}, {usual!r}) == {word!r}" if self.has_marks else repr(word == usual)
 
-    def done(self, key: str, wire: str) -> None:
-        """A key of an object was read."""
+    def record_key(self, key: str, wire: str) -> None:
+        """Add code that records that a key of an object was read."""
         if wire != "wire":
             self.line(f"{wire}n += 1")
         else:
             self.line(f"del rest[{key!r}]" if self.taking else "known += 1")
 
     def compile(self, name: str, argument: str) -> Callable[[Any], Any]:
-        """The function."""
+        """Compile the lines written so far into a function."""
         variables = [*self.shapes.values(), *(["spelled"] if self.spells else [])]
         begins = [f"{INDENT}{variable} = None" for variable in variables]
         text = "\n".join([f"def {name}({argument}):", *begins, *self.lines, ""])

@@ -1,7 +1,7 @@
 """Tables: one place on the wire and its rows. ``row`` says what a row means.
 
-Reading picks a row by its tag, writing by the type of the value. Both use compiled code where things are as usual
-(``compiler``), and else look at the rows (``interpret_read``, ``interpret_write``), which is the meaning of a table.
+Reading picks a row by its tag, writing by the type of the value. Both use compiled code in the usual case
+(``compiler``), and else interpret the rows (``interpret_read``, ``interpret_write``), which defines what a table means.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class Table:
     """One place on the wire and its rows. Reading picks a row by its tag, writing by the type of the value.
 
     ``tag`` is the key that names the row (``"type"``); None for a table of one row; ``Table.KEY`` where the key of the
-    content is the tag itself, as in ``{"text": …}``; a function of the wire object where more than a key tells. What
+    content is the tag itself, as in ``{"text": …}``; a function that returns the tag where one key is not enough. What
     no row reads is carried whole in a value of the type ``carrier``, which only this dialect writes back; ``unknown``
-    reads it if it is given; with neither, the reader gives ``REFUSED``. ``keys`` is a second spelling of keys. Other
+    reads it if it is given; with neither, reading returns ``REFUSED``. ``keys`` is a second spelling of keys. Other
     keyword arguments are fields that every row has, if its type has them.
     """
 
@@ -78,7 +78,7 @@ class Table:
         self.by_tag: dict[Json, Row] = {}
         self.by_type: dict[type, list[Row]] = {}
         for row in rows:
-            row.settle(common)
+            row.make_fields(common)
             if row.tag is not None or tag is None:
                 self.by_tag.setdefault(row.tag, row)
             self.by_type.setdefault(row.type, []).append(row)
@@ -86,7 +86,7 @@ class Table:
         self.writers = ByKey(self._writer)
         self._read_once: set[Json] = set()  # the tags of rows that are compiled when they are read again
         self.read = self._make_read()
-        """The canonical value of a wire object, by compiled code where it is as usual."""
+        """Return the canonical value of a wire object, by compiled code in the usual case."""
 
     def for_answers(self) -> Table:
         """The same rows, without the rules that hold for a history only."""
@@ -103,7 +103,7 @@ class Table:
         return Table(self.dialect, self.tagger or self.tag, *rows, keys=self.keys, **specs)
 
     def rules(self, row: Row) -> list[Rule]:
-        """The rules that hold here."""
+        """The rules of a row that hold in this table, which may be for answers."""
         return [rule for rule in row.rules if self.history or not rule.history]
 
     def row_for(self, value: Any) -> Row | None:
@@ -119,7 +119,7 @@ class Table:
 
     @property
     def reads_all(self) -> bool:
-        """Whether every wire value is read as something."""
+        """Whether every wire value can be read, because what no row reads is carried whole."""
         return self.carrier is not None
 
     # ------------------------------------------------------------------------------------------------- the usual case
@@ -160,7 +160,7 @@ class Table:
         return self.writers[type(value)](value)
 
     def write_each_usual(self, values: Iterable[Any]) -> list[Any] | None:
-        """The same for each of some values; None where something is unusual in one of them."""
+        """The wire objects of some values, by compiled code; None where something is unusual in one of them."""
         writers = self.writers
         written: list[Any] = []
         for value in values:  # a comprehension costs more for the few blocks of a turn
@@ -171,7 +171,7 @@ class Table:
         return written
 
     def write_each(self, values: Sequence[Any], ledger: Ledger, *place: str) -> list[Any]:
-        """What can be written of some values. ``place`` is where they stand, for losses."""
+        """The wire objects of the values that can be written. ``place`` is their path, for losses."""
         usual = self.write_each_usual(values)
         if usual is not None:
             return usual
@@ -185,7 +185,7 @@ class Table:
         return written
 
     def tag_of(self, wire: Json) -> Json:
-        """The tag of a wire value; None for what has none."""
+        """The tag of a wire value; None if it has none."""
         if not is_object(wire) or self.tag is None:
             return None
         if self.tagger is not None:
@@ -215,7 +215,7 @@ class Table:
         return writer
 
     def read_otherwise(self, wire: Json) -> Any:
-        """Read what compiled code gave up on: with the usual keys by compiled code, else field by field."""
+        """Read what compiled code gave up on: by compiled code with its keys spelled as usual, else field by field."""
         usual, marks = self._spelled_usually(wire)
         value = self.read(usual) if marks else None
         if value is None or value is REFUSED or type(value) is self.carrier:
@@ -237,7 +237,7 @@ class Table:
         return tree
 
     def _spelled_usually(self, wire: Json) -> tuple[Json, Wire]:
-        """The wire object with the usual keys, and the mark of those that were not."""
+        """The wire object with its keys in the usual spelling, and the mark of those that were spelled otherwise."""
         if self.keys is None or not is_object(wire):
             return wire, {}
         usual, places = self.keys.usual_within(wire, self._key_tree)
@@ -272,7 +272,7 @@ class Table:
         return found
 
     def is_null(self, value: Any) -> bool:
-        """Whether a value was read from null here: then its wire value is None, and nothing is lost."""
+        """Whether this dialect read a value from null: then its wire value is None, and nothing is lost."""
         return type(value) is self.carrier and value.raw is None and value.dialect == self.dialect
 
     def interpret_write(self, value: Any, ledger: Ledger) -> Any:
@@ -332,9 +332,9 @@ class Table:
 
 
 class Frame:
-    """One row whose object also holds what functions of the dialect read and write: a request, an answer.
+    """One row for an object that functions of the dialect read and write in part: a request, an answer.
 
-    ``take`` gives the fields that the row knows, the rest of the object, and marks; ``put`` writes the fields.
+    ``take`` returns the fields that the row knows, the rest of the object, and marks; ``put`` writes the fields.
     """
 
     take: Callable[[Wire], Taken]
@@ -354,7 +354,7 @@ class Frame:
         return self.take(wire)
 
     def interpret_take(self, wire: Wire) -> Taken:
-        """The same, field by field."""
+        """Do what ``take`` does, field by field and without compiled code."""
         return self.row.take_apart(wire)
 
     @cached_property
@@ -372,7 +372,7 @@ class Frame:
 
     @cached_property
     def put_constants(self) -> Callable[[Wire, Mapping[str, Json]], None]:
-        """Write what always says the same, unless residue says otherwise or the wire lacked it, as marks say."""
+        """Write the constant keys that the object does not have yet, except those that marks list as missing."""
         writer: Callable[[Wire, Mapping[str, Json]], None] = compiler().compile_constants(self.table, self.row)
         return writer
 
@@ -384,7 +384,7 @@ def _may_write(other: Row, row: Row) -> bool:
 
 
 def _give_up(value: Any) -> None:
-    """Write nothing: no row has this type."""
+    """Return None for any value, because no row has its type."""
 
 
 def _noun(value: Any) -> str:

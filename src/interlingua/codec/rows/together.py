@@ -1,7 +1,7 @@
-"""Fields and keys that belong together: several keys of the wire that say several fields of ours.
+"""Fields and keys that only together have a meaning: several keys on the wire for several fields of ours.
 
-``{"mimeType": …, "data": …}`` is one source, and ``{"error": …}`` is both a content and a flag: no key is one field. A
-``Group`` is the kind of such fields. As with every kind, what is read and would be written otherwise keeps its
+``{"mimeType": …, "data": …}`` is one source, and ``{"error": …}`` is both a content and a flag: no single key is one
+field. A ``Group`` is the kind of such fields. As with every kind, what is read and would be written otherwise keeps its
 spelling, here as ``[{key: wire value}]`` by the paths of the keys.
 """
 
@@ -33,21 +33,21 @@ class Group:
     It takes the values of all keys in their order, ``ABSENT`` for those that are missing.
     """
     quick_write: Callable[..., Any] | None = None
-    """A writer for compiled code, where only the first key is written: it takes the fields and gives the value.
+    """A writer for compiled code, where only the first key is written: it takes the fields and returns its value.
 
-    It gives ``OMIT`` where there is more to be written, or a loss.
+    It returns ``OMIT`` where other keys must be written too, or a loss declared.
     """
 
     def read(self, found: Wire, marks: Wire) -> Any:
         """The canonical values as a tuple, or ``REFUSED``.
 
-        ``found`` has the values of the keys that are there, by their paths (``"inlineData.data"``). What is understood
-        is removed from it; what is left stays residue.
+        ``found`` has the values of the keys that are there, by their paths (``"inlineData.data"``). Keys that were read
+        are removed from it; those left in it stay residue.
         """
         raise NotImplementedError
 
     def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
-        """The wire object of the values, or ``OMIT`` after a declared loss. The place is that of the whole value."""
+        """The wire object of the values, or ``OMIT`` after a declared loss. ``ledger`` is at the value, not a field."""
         raise NotImplementedError
 
     def is_usual(self, values: Any, found: Wire) -> bool:
@@ -59,14 +59,14 @@ class Group:
         return bool(self.write(values, ledger, {}) == usual and not ledger.losses)
 
     def frequent(self, fields: Sequence[str], source: Source) -> tuple[str, str] | None:
-        """Code instead of most calls of ``quick_write``: the value for the first key, and where it is that.
+        """Code that replaces most calls of ``quick_write``: the value of the first key, and when that is the value.
 
-        ``fields`` are the expressions of the fields.
+        ``fields`` are the expressions of the fields. None if there is no such code.
         """
         return None
 
     def read_usual(self, found: Wire) -> Any:
-        """The values for compiled code, or ``REFUSED`` for anything that is left or is written otherwise."""
+        """The values for compiled code, or ``REFUSED`` if keys are left or would be written otherwise."""
         left = dict(found)
         marks: Wire = {}
         values = self.read(left, marks)
@@ -93,7 +93,7 @@ class Together(NamedTuple):
 
 
 class Grouped(Field):
-    """Several fields that several keys say together. ``kind`` is a ``Group``."""
+    """Several fields that several keys express together. ``kind`` is a ``Group``."""
 
     @property
     def group(self) -> Group:
@@ -152,7 +152,7 @@ class Grouped(Field):
                     _set(written, path, usual)
 
     def _means(self, spelled: Wire, held: Any) -> bool:
-        """Whether some keys say these values, and nothing else."""
+        """Whether the keys ``spelled`` are read as the values ``held``, and nothing of them is left."""
         left = dict(spelled)
         if not spelled:
             return bool(held == self.default)

@@ -1,7 +1,7 @@
-"""Token counts: which counts of ours are which counts of theirs, in one table for each dialect.
+"""Token counts: where each of our counts stands on the wire, in one table for each dialect.
 
 Our input counts are disjoint, and reasoning is a part of the output. Protocols differ in what their counts include, so
-a table says it: ``cached_inside`` (their input count includes the cached part) and ``reasoning`` (whether their output
+a table tells it: ``cached_inside`` (their input count includes the cached part) and ``reasoning`` (whether their output
 count includes it).
 
 Where the wire's numbers are not what we would write for the counts that we read from them (one is missing, null,
@@ -29,14 +29,14 @@ from .table import Table, compiler
 __all__ = ["Counts", "count_at"]
 
 Path = tuple[str, ...]
-Says = Callable[[TokenUsage], int]
-"""What a further name of a count must say to be one."""
+NumberOf = Callable[[TokenUsage], int]
+"""Returns the number that a further name of a count must have for some counts, to be read as a count."""
 EMPTY: Wire = {}
 ALWAYS = Sentinel("ALWAYS")
 FIELDS = ("input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "output_tokens", "reasoning_tokens")
 MISCOUNTED = 1.5
-"""Reasoning up to this many times the output that it is part of was counted with another tokenizer (Doubleword); more
-of it was left out of the output (Gemini models behind Vercel's gateway, whose price shows it)."""
+"""Reasoning of up to this many times the output count may be part of it: servers count the two with different
+tokenizers (Doubleword). More was left out of the output count (Gemini behind Vercel's gateway; its price shows it)."""
 
 
 class Numbers(Struct):
@@ -53,13 +53,13 @@ class Numbers(Struct):
 
 
 class Counts:
-    """The paths of a dialect's counts in its usage object, by our fields; a field without one is not counted there.
+    """The paths of a dialect's counts in its usage object, by our fields; the dialect has no count without a path.
 
     A path is written as keys with dots; further paths behind a space are other names for the same count, which are
     read but not written. ``always``: the fields that are written even if they are 0. ``total``: the path of the sum of
     all. ``reasoning``: whether it is ``inside`` the output count, ``apart`` from it, or ``either`` of both, because
     servers differ and only the total tells. ``derived``: further numbers that follow from our counts. ``zeros``:
-    numbers that we do not know say nothing if they are 0 or null, and are kept with the counts.
+    unknown numbers mean nothing if they are 0 or null, and are kept with the counts.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Counts:
         total: str = "",
         cached_inside: bool = False,
         reasoning: Literal["inside", "apart", "either"] = "inside",
-        derived: Mapping[str, Says] | None = None,
+        derived: Mapping[str, NumberOf] | None = None,
         zeros: bool = False,
         **paths: str,
     ) -> None:
@@ -79,20 +79,20 @@ class Counts:
         self.names = {field: [tuple(path.split(".")) for path in paths.get(field, "").split()] for field in FIELDS}
         self.total = tuple(total.split("."))
         self.keys = {**{field: paths[field].split()[0] for field in FIELDS if field in paths}, **_named(total)}
-        self.derived: dict[Path, Says] = {tuple(key.split(".")): says for key, says in (derived or {}).items()}
+        self.derived: dict[Path, NumberOf] = {tuple(key.split(".")): of for key, of in (derived or {}).items()}
         self.tree = self._tree()
 
     def _tree(self) -> Wire:
-        """The names of all numbers in their own nesting. A leaf says what a further name must agree with.
+        """The names of all numbers in their own nesting. The leaf of a further name returns the number it must have.
 
         It is None for the first name of a count, and ``ALWAYS`` for one that is written even if it is 0.
         """
         tree: Wire = {}
-        for name, says in self.derived.items():
-            put(tree, name, says)
+        for name, number_of in self.derived.items():
+            put(tree, name, number_of)
         for field, paths in self.names.items():
             for place, path in enumerate(paths):
-                put(tree, path, _field_of(field) if place else ALWAYS if field in self.always else None)
+                put(tree, path, _number_of(field) if place else ALWAYS if field in self.always else None)
         if self.total != ("",):
             put(tree, self.total, ALWAYS)
         return tree
@@ -116,13 +116,13 @@ class Counts:
 
     @cached_property
     def _take(self) -> Callable[[Wire], Numbers | None]:
-        """Compiled code that reads a usage object with nothing odd about it, or gives None."""
+        """Compiled code that reads a usage object, or returns None if something in it is odd."""
         reader: Callable[[Wire], Numbers | None] = compiler().compile_reader(*self._row, otherwise=_nothing)
         return reader
 
     @cached_property
     def count(self) -> Callable[[Wire], TokenUsage]:
-        """Compiled code that gives the counts alone. What is no count is 0."""
+        """Compiled code that returns the counts alone. A value that is no count is 0."""
         source = compiler().Source("")
         objects: dict[Path, str] = {(): "wire"}
         for path in [*itertools.chain(*self.names.values()), self.total]:
@@ -141,7 +141,7 @@ class Counts:
 
     def _read_usual(self, wire: Wire) -> tuple[TokenUsage, Wire, Wire | None] | None:
         if self.zeros:
-            found = _look(wire, self.tree)
+            found = _classify(wire, self.tree)
             if found is OTHER:
                 return None
             usage = self.count(wire)
@@ -153,7 +153,7 @@ class Counts:
         return counts, numbers.extras[self.dialect] if numbers.extras else {}, wire if numbers.forms else None
 
     def _agreeing(self, numbers: Numbers) -> TokenUsage | None:
-        """The counts of numbers that do not contradict each other; None for others."""
+        """The counts of numbers; None if the numbers contradict each other."""
         fresh, cached, created = numbers.input_tokens, numbers.cached_input_tokens, numbers.cache_creation_input_tokens
         output, reasoning = numbers.output_tokens, numbers.reasoning_tokens
         if self.cached_inside:
@@ -210,14 +210,14 @@ class Counts:
         kept: Wire = {}
         rest: Wire = {}
         for key, value in wire.items():
-            says = tree.get(key, key)
+            leaf = tree.get(key, key)
             if is_object(value) and value:
-                inner, left = self._split(value, says if is_object(says) else EMPTY, usage)
+                inner, left = self._split(value, leaf if is_object(leaf) else EMPTY, usage)
                 if inner:
                     kept[key] = inner
                 if left:
                     rest[key] = left
-            elif type(value) is int and (says is None or says is ALWAYS or (callable(says) and says(usage) == value)):
+            elif type(value) is int and (leaf is None or leaf is ALWAYS or (callable(leaf) and leaf(usage) == value)):
                 kept[key] = value
             elif value is None or (self.zeros and value == 0 and type(value) is not bool):
                 (kept if self.zeros or key in tree else rest)[key] = value
@@ -252,17 +252,17 @@ class Counts:
                 put(wire, path, find(wire, path) + change if by_as_much else getattr(new, field))
             if change and paths and not held:
                 _put(wire, paths[0], getattr(new, field))
-        for path, says in self.derived.items():
-            if find(wire, path) == says(before):
-                put(wire, path, says(usage))
+        for path, number_of in self.derived.items():
+            if find(wire, path) == number_of(before):
+                put(wire, path, number_of(usage))
         if type(total := find(wire, self.total)) is int:
             put(wire, self.total, total + new.total - old.total if by_as_much else new.total)
         return wire
 
     def _is_outside(self, wire: Wire, usage: TokenUsage) -> bool:
         """Whether the output count of these numbers leaves the reasoning out."""
-        said = usage.output_tokens - usage.reasoning_tokens
-        return usage.reasoning_tokens > 0 and said in [count_at(wire, path) for path in self.names["output_tokens"]]
+        rest = usage.output_tokens - usage.reasoning_tokens
+        return usage.reasoning_tokens > 0 and rest in [count_at(wire, path) for path in self.names["output_tokens"]]
 
 
 def count_at(wire: Wire, path: Sequence[str]) -> int:
@@ -272,7 +272,7 @@ def count_at(wire: Wire, path: Sequence[str]) -> int:
 
 
 def _put(wire: Wire, path: Path, count: int) -> None:
-    """Set a count. What stands on the way and is no object gives way."""
+    """Set a count. A value on its path that is no object is replaced by one."""
     for step in path[:-1]:
         if not is_object(wire.get(step)):
             wire[step] = {}
@@ -281,7 +281,7 @@ def _put(wire: Wire, path: Path, count: int) -> None:
 
 
 def _fetch_objects(source: Any, objects: dict[Path, str], path: Path) -> None:
-    """Code that fetches the objects on the way to a count."""
+    """Add code that fetches the objects on the way to a count."""
     for end in range(1, len(path) + 1):
         if path[:end] not in objects:
             name = objects[path[:end]] = f"o{len(objects)}"
@@ -293,16 +293,16 @@ def _named(total: str) -> dict[str, str]:
     return {"total": total} if total else {}
 
 
-def _field_of(field: str) -> Says:
-    def says(usage: TokenUsage) -> int:
+def _number_of(field: str) -> NumberOf:
+    def number(usage: TokenUsage) -> int:
         count: int = getattr(usage, field)
         return count
 
-    return says
+    return number
 
 
 class Held(Enum):
-    """What a usage object holds: our own numbers alone, zeros of other names too, or anything else."""
+    """What a usage object holds: known numbers alone, zeros under unknown names too, or anything else."""
 
     COUNTS = 1
     ZEROS = 2
@@ -312,8 +312,8 @@ class Held(Enum):
 COUNTS, ZEROS, OTHER = Held.COUNTS, Held.ZEROS, Held.OTHER  # attribute access on an Enum costs 40 ns
 
 
-def _look(wire: Wire, tree: Wire) -> Held:
-    """What a usage object holds. ``tree`` has the names of our numbers."""
+def _classify(wire: Wire, tree: Wire) -> Held:
+    """What a usage object holds. ``tree`` has the names of the known numbers."""
     held = COUNTS
     for key, value in wire.items():
         if not value:
@@ -322,11 +322,11 @@ def _look(wire: Wire, tree: Wire) -> Held:
             if tree.get(key) is not ALWAYS:
                 held = ZEROS
         elif type(value) is int:
-            if (says := tree.get(key, key)) is not None and says is not ALWAYS:
+            if (leaf := tree.get(key, key)) is not None and leaf is not ALWAYS:
                 return OTHER
         elif not is_object(value) or not is_object(inner := tree.get(key, EMPTY)):
             return OTHER
-        elif (found := _look(value, inner)) is not COUNTS:
+        elif (found := _classify(value, inner)) is not COUNTS:
             if found is OTHER:
                 return OTHER
             held = ZEROS
@@ -334,9 +334,9 @@ def _look(wire: Wire, tree: Wire) -> Held:
 
 
 def _copy(wire: Wire) -> Wire:
-    """A copy of numbers that were kept. What an earlier release kept held lists, which are no numbers."""
+    """A copy of numbers that were kept, without the lists that earlier releases kept beside them."""
     return {k: _copy(value) if is_object(value) else value for k, value in wire.items() if type(value) is not list}
 
 
 def _nothing(wire: Wire) -> None:
-    """Something is odd; the caller looks at each count."""
+    """Return None: something is odd, and the caller reads each count by itself."""

@@ -25,23 +25,23 @@ Writer = Callable[[Any], Any]
 
 
 def compile_writer(table: Table, rows: Sequence[Row]) -> Writer:
-    """A function that writes a value by the first of some rows of its type that suits it, or gives None.
+    """Make the function that writes a value by the first row that suits it, of the rows of its type, or returns None.
 
-    It is the code of the first row. The code of the others, which it hands other values to, is made on first use.
+    It is the code of the first row. It passes other values to code of the other rows, which is made on first use.
     """
     return _compile(table, rows[0], "write", others=rows[1:])
 
 
 def compile_putter(table: Table, row: Row) -> Writer:
-    """A function that writes the fields of a frame, or gives None. Residue and constants are the caller's."""
+    """Make the function that writes the fields of a frame, or returns None. The caller writes residue and constants."""
     return _compile(table, row, "put")
 
 
 def _compile(table: Table, row: Row, verb: str, *, has_marks: bool = False, others: Sequence[Row] = ()) -> Writer:
-    """Code for values without marks. Values that have some are written by other code, which is made on first use."""
+    """Make code for values without marks. Other code writes those that have marks; it is made on first use."""
     source = Source("return None")
     source.has_marks = has_marks
-    foreign = _not_of(source, row) if verb == "write" else []
+    foreign = _conditions_of_others(source, row) if verb == "write" else []
     if foreign and others:
         source.bound["by_others"] = cache(lambda: compile_writer(table, others))
         source.line(f"if {' or '.join(foreign)}: return by_others()(value)")
@@ -65,7 +65,7 @@ def _compile(table: Table, row: Row, verb: str, *, has_marks: bool = False, othe
 
 
 def compile_constants(table: Table, row: Row) -> Callable[[Any, Any], None]:
-    """A function that writes what always says the same into the wire object of a frame, given its marks."""
+    """Make the function that writes the constant keys into the wire object of a frame, given its marks."""
     source = Source("return None")
     source.bound |= {"find": find, "put": put}
     source.line("spelling = marks.get('spelling', ()) if marks else ()")
@@ -79,17 +79,17 @@ def compile_constants(table: Table, row: Row) -> Callable[[Any, Any], None]:
     return cast("Callable[[Any, Any], None]", writer)
 
 
-def _not_of(source: Source, row: Row) -> list[str]:
-    """The conditions that a value is of another row of the same type."""
+def _conditions_of_others(source: Source, row: Row) -> list[str]:
+    """Conditions of which one holds if another row of the same type writes a value."""
     differs = {name: "is not" if isinstance(fixed, Enum) else "!=" for name, fixed in row.fixed.items()}
     unsuitable = [f"value.{name} {differs[name]} {source.bind(fixed)}" for name, fixed in row.fixed.items()]
     return unsuitable + ([f"not {source.bind(row.when)}(value)"] if row.when is not None else [])
 
 
 def _write_head(source: Source, table: Table, row: Row) -> None:
-    """Give up on a value with a spelling that the code does not know.
+    """Add code that gives up on a value with a spelling that it does not know.
 
-    Marks of shape are known to the kinds that made them.
+    Marks of shape are left to the kinds that made them.
     """
     source.line("marks, spelling, verbatim = EMPTY, (), ()")
     source.bound["EMPTY"] = EMPTY
@@ -106,7 +106,7 @@ def _write_head(source: Source, table: Table, row: Row) -> None:
 
 
 def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Field]) -> None:
-    """All that is always there in one display, then what may be left out."""
+    """Add code that writes all keys that are always there as one dict display, then those that may be left out."""
     always: Wire = {}
     if table.tag is not None and table.tag != Table.KEY and row.tag is not None:
         always[table.tag] = repr(row.tag)
@@ -138,18 +138,18 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
 
 
 def _write_quickly(source: Source, field: Field, var: str) -> str:
-    """Code for a group of fields that is always written under one key, and the expression of its wire value."""
+    """Add code for a group of fields that is always written under one key. Return the expression of its wire value."""
     kind, fields = cast("Any", field.kind), [f"value.{name}" for name in field.names]
-    said = f"{source.bind(kind.quick_write)}({', '.join(fields)})"
+    written = f"{source.bind(kind.quick_write)}({', '.join(fields)})"
     if (frequent := kind.frequent(fields, source)) is not None:
-        said = f"{frequent[0]} if {frequent[1]} else {said}"
-    source.line(f"{var} = {said}")
+        written = f"{frequent[0]} if {frequent[1]} else {written}"
+    source.line(f"{var} = {written}")
     source.fail_if(f"{var} is OMIT")
     return var
 
 
 def _is_refused(table: Table, row: Row, field: Field) -> bool:
-    """Whether a rule, which was asked before, lets no value of an optional field pass."""
+    """Whether a rule, which is checked before, refuses every value of an optional field but its default."""
     if field.required or field.filler is not OMIT:
         return False
     none = f"not {{0}}.{field.name}" if field.default == () else f"{{0}}.{field.name} is None"
@@ -157,7 +157,7 @@ def _is_refused(table: Table, row: Row, field: Field) -> bool:
 
 
 def _write_required(source: Source, field: Field, var: str) -> str:
-    """Code for a field that is always written, and the expression of its wire value."""
+    """Add code for a field that is always written. Return the expression of its wire value."""
     if type(field.kind).write is Kind.write:
         return f"value.{field.name}"
     source.line(f"{var} = value.{field.name}")
@@ -166,7 +166,7 @@ def _write_required(source: Source, field: Field, var: str) -> str:
 
 
 def _write_filled(source: Source, field: Field, var: str) -> str:
-    """The same for a key that is always written: with its filler where the field has its default.
+    """The same for a key that has its filler where the field has its default.
 
     Where the wire had no such key, the value is ``ABSENT``.
     """
@@ -195,13 +195,13 @@ def _write_filled(source: Source, field: Field, var: str) -> str:
 
 
 def _is_blank(source: Source, field: Field, var: str) -> str:
-    """The condition that a wire value says nothing."""
+    """The condition that a wire value means nothing."""
     blank = field.kind.blank
     return f"{var} is None" if blank is None else f"{var} is None or {var} == {source.bind(blank)}"
 
 
 def _write_other(source: Source, field: Field, var: str) -> None:
-    """A key that may be left out."""
+    """Add code for a key that may be left out."""
     if field.names:
         _write_group(source, field)
     elif not field.accepted:
@@ -211,7 +211,7 @@ def _write_other(source: Source, field: Field, var: str) -> None:
 
 
 def _write_residue(source: Source, table: Table, row: Row) -> None:
-    """What the wire said beside the fields. A constant gives way to it, or goes if the wire had none."""
+    """Add code that writes residue. A constant is left out if residue has its key, or if the wire had no such key."""
     constants = row.constant_fields
     for field in constants if source.has_marks else ():
         spelled = f"{field.name!r} in spelling"
@@ -261,7 +261,7 @@ def _write_group(source: Source, field: Field) -> None:
 
 
 def _filled_later(source: Source, fields: Sequence[tuple[Field, str]]) -> Mapping[tuple[str, ...], str]:
-    """The objects of the display that fields are added to, which therefore have a name."""
+    """The objects of the display that get a name, because fields are added to them later."""
     homes = {field.key[:-1] for field, _ in fields}
     return {path: name for path, name in source.made.items() if path in homes}
 
@@ -295,7 +295,7 @@ def _write_optional(source: Source, field: Field, var: str) -> None:
 
 
 def _write_other_keys(source: Source, field: Field, var: str) -> None:
-    """Write a field under the keys that it was read from, and the blank values of those that said nothing."""
+    """Add code that writes a field under the keys that it was read from, and the blank values of the other keys."""
     usual = source.bind(((field.key[0], ()),))
     source.line(f"for key, found in spelling[{field.name!r}].items() if {field.name!r} in spelling else {usual}:")
     source.line(f"    if found: {source.fail}")
@@ -311,7 +311,7 @@ def _write_other_keys(source: Source, field: Field, var: str) -> None:
 
 
 def _target(source: Source, field: Field) -> str:
-    """The place of a field in the wire object; objects on the way are made."""
+    """The expression of a field's place in the wire object; it makes the objects on the way."""
     if field.key[:-1] in source.made:
         return f"{source.made[field.key[:-1]]}[{field.key[-1]!r}]"
     place = "wire"
@@ -321,14 +321,14 @@ def _target(source: Source, field: Field) -> str:
 
 
 def _differs(source: Source, field: Field) -> str:
-    """The end of a condition: the field is not its default."""
+    """The end of the condition that a field is not its default; empty if a default is what is false."""
     if field.default == () or field.default == {}:
         return ""
     return " is not None" if field.default is None else f" != {source.bind(field.default)}"
 
 
 def _check_rules(source: Source, table: Table, row: Row) -> None:
-    """Give up on a value that breaks a rule, unless it was read so."""
+    """Add code that gives up on a value that breaks a rule, unless it was read that way."""
     for rule in table.rules(row):
         if rule.fitted_before:
             continue
