@@ -5,7 +5,7 @@
 - ``project_schema``: into what a dialect takes at all, strict or not; ``narrow_tool``: the same as a change;
 - ``to_gemini_schema``, ``from_gemini_schema``: Gemini's older ``Schema`` object.
 
-No schema or value that is handed in is ever altered. What was changed is told in ``changes``, one sentence for each,
+No schema or value that is passed in is ever altered. ``changes`` lists what was changed, one sentence for each,
 beginning with a JSON pointer. Which keywords a dialect takes is data, in ``subsets.py``.
 """
 

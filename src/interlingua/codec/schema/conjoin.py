@@ -1,4 +1,4 @@
-"""Saying in one schema what `$ref`, `allOf` and the keywords beside them say together; and what a union stands for."""
+"""Merging `$ref`, `allOf` and the keywords beside them into one schema; and finding the alternatives of a union."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -30,13 +30,13 @@ def direct_refs(node: Schema) -> frozenset[str]:
 def conjoined(node: Schema, root: Schema, seen: frozenset[str] = frozenset()) -> Schema | None:
     """An equal schema whose top has neither `$ref` nor `allOf`.
 
-    None if a reference dangles, leads back to itself or is in ``seen``, or if the parts say what no one schema can say.
+    None if a reference dangles, leads back to itself or is in ``seen``, or if one schema cannot express all the parts.
     """
     return _conjoined(node, root, dict.fromkeys(seen))
 
 
 def _conjoined(node: Schema, root: Schema, known: dict[str, Schema | None]) -> Schema | None:
-    """``known`` holds what references came to; None while one is being followed, which is what a circle comes to."""
+    """``known`` holds the results for references; None while one is being followed, so that a circle gives None."""
     if "$ref" not in node and "allOf" not in node:
         return node
     parts: list[Schema | None] = [{key: value for key, value in node.items() if key not in ("$ref", "allOf")}]
@@ -51,8 +51,8 @@ def _conjoined(node: Schema, root: Schema, known: dict[str, Schema | None]) -> S
 
 
 def with_own_root(root: Schema) -> Schema:
-    """An equal schema whose root says itself what it is; ``root`` itself if it is no reference, or one that cannot be
-    followed. Providers want to see the type of the root."""
+    """An equal schema whose root is no reference, since providers require a type there; ``root`` itself if it is none,
+    or one that cannot be followed."""
     ref = root.get("$ref")
     if not isinstance(ref, str) or (copy := conjoined(well_formed(root), root)) is None:
         return root
@@ -65,7 +65,7 @@ def with_own_root(root: Schema) -> Schema:
 
 
 def lone_reference(node: Schema) -> Schema:
-    """An `allOf` of one reference says no more than the reference."""
+    """``node`` with an `allOf` of one reference replaced by the reference, which means the same."""
     parts = branches_of(node, "allOf")
     if len(parts) == 1 and is_schema(parts[0]) and parts[0].keys() == {"$ref"} and "$ref" not in node:
         return {**parts[0], **{key: value for key, value in node.items() if key != "allOf"}}
@@ -90,7 +90,7 @@ def _both(first: Schema | None, second: Schema | None) -> Schema | None:
 
 
 def _leaves_room(closed: Schema, other: Schema) -> bool:
-    """`additionalProperties` sees only the properties beside it, so it would forbid what the other part declares."""
+    """Whether ``closed`` allows what ``other`` declares: `additionalProperties` sees only the properties beside it."""
     return (
         closed.get("additionalProperties", True) is True or properties_of(other).keys() <= properties_of(closed).keys()
     )
@@ -104,7 +104,7 @@ def _types(first: str | list[str], second: str | list[str]) -> str | list[str] |
 
 
 def _properties(first: Schema, second: Schema) -> Schema:
-    """What both declare must satisfy both: left as an intersection, to be dealt with at its own level."""
+    """The properties of both. One that both declare must satisfy both: it becomes an `allOf`, which is merged later."""
     shared = {
         name: {"allOf": [first[name], second[name]]} for name in first if first[name] != second.get(name, first[name])
     }

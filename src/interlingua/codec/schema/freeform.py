@@ -1,4 +1,4 @@
-"""Schemas that no grammar can follow: they let in names or items that they do not declare."""
+"""Schemas that no grammar can follow: they accept names or items that they do not declare."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,8 @@ def free_forms(node: Schema, is_root: bool) -> Iterator[str]:
 
 
 def _free_names(node: Schema, is_root: bool) -> Iterator[str]:
-    """The root may declare no properties: a tool without parameters. Elsewhere that means any properties."""
+    """Why an object accepts undeclared names. Without properties, the root takes none (a tool without parameters);
+    any other object takes all."""
     names = properties_of(node)
     closed = node.get("additionalProperties") in (False, {"not": {}})  # the second is how zod says never
     if "additionalProperties" in node and not closed:

@@ -28,12 +28,12 @@ GEMINI_SCHEMA = Subset(
     typed=True,
     null_in_enum=False,
 )
-# Type words by their number, which some clients send: protobuf's JSON form allows it.
+# The types by the numbers that some clients send instead, which protobuf's JSON form allows.
 UNSPECIFIED = "type_unspecified"
 TYPES = (UNSPECIFIED, "string", "number", "integer", "boolean", "array", "object", "null")
 
-# What a keyword is about, for splitting a list of types; one that is not here is about the whole.
-BELONGS = {
+# The types that a keyword applies to, for splitting a list of types; any other keyword stays beside the union.
+APPLIES_TO = {
     **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), ("string",)),
     **dict.fromkeys(("minimum", "maximum"), ("number", "integer")),
     **dict.fromkeys(("items", "minItems", "maxItems"), ("array",)),
@@ -48,46 +48,46 @@ SPELLINGS = {
 
 
 def to_gemini_schema(schema: Schema) -> Projection:
-    """JSON Schema to Gemini's ``Schema``. A reference becomes a copy, one that is part of itself is cut off; what has
-    no word is folded into the description. ``changes`` says which; upper case and `nullable` are no changes."""
+    """JSON Schema to Gemini's ``Schema``. A reference becomes a copy, cut off where it contains itself; keywords that
+    Gemini lacks are folded into the description. ``changes`` lists that, but not upper case and `nullable`."""
     projection = projected(schema, GEMINI_SCHEMA)
     try:
-        return Projection(_lowered(projection.schema), projection.changes)
+        return Projection(_to_gemini(projection.schema), projection.changes)
     except RecursionError:
         return Projection({"type": "OBJECT"}, (TOO_DEEP,))
 
 
-def _lowered(node: Any) -> Any:
+def _to_gemini(node: Any) -> Any:
     if not is_schema(node):
         return {}
     types = [name for name in declared_types(node) if name != "null"]
     if len(types) > 1:
         node = _split(node, types)
     if "anyOf" in node:
-        return _lowered_union(node)
-    return _lowered_words(node, types)
+        return _union_to_gemini(node)
+    return _words_to_gemini(node, types)
 
 
-def _lowered_words(node: Schema, types: list[str]) -> Schema:
-    lowered = {SAYS.get(key, key): LOWER[key](value) if key in LOWER else value for key, value in node.items()}
+def _words_to_gemini(node: Schema, types: list[str]) -> Schema:
+    written = {NAMES.get(key, key): TO_GEMINI[key](value) if key in TO_GEMINI else value for key, value in node.items()}
     if types:
-        lowered["type"] = types[0].upper()
+        written["type"] = types[0].upper()
         if "null" in declared_types(node):
-            lowered["nullable"] = True
+            written["nullable"] = True
     elif "type" in node:
-        lowered["type"] = "NULL"
+        written["type"] = "NULL"
     if "enum" in node and types and types[0] != "string":
-        lowered["format"] = "enum"
-    return lowered
+        written["format"] = "enum"
+    return written
 
 
-def _lowered_union(node: Schema) -> Schema:
-    """null is a flag, not a branch; a union that leaves one branch is that branch, with all its properties."""
+def _union_to_gemini(node: Schema) -> Schema:
+    """null becomes a flag instead of a branch. If one branch is left, it replaces the union, with all its keywords."""
     branches = branches_of(node, "anyOf")
     others = [
-        _lowered(branch) for branch in branches if not (is_schema(branch) and declared_types(branch) == ("null",))
+        _to_gemini(branch) for branch in branches if not (is_schema(branch) and declared_types(branch) == ("null",))
     ]
-    around = _lowered_words({key: value for key, value in node.items() if key != "anyOf"}, list(declared_types(node)))
+    around = _words_to_gemini({key: value for key, value in node.items() if key != "anyOf"}, list(declared_types(node)))
     nullable = {"nullable": True} if len(others) < len(branches) else {}
     if len(others) != 1 or around.keys() & ASSERTIONS:
         return {**around, "anyOf": others, **nullable}
@@ -97,22 +97,22 @@ def _lowered_union(node: Schema) -> Schema:
 
 
 def _split(node: Schema, types: list[str]) -> Schema:
-    """A list of types as a union, each with the keywords that are about it."""
+    """A list of types as a union, each type with the keywords that apply to it."""
 
     def branch(name: str) -> Schema:
-        own = {key: value for key, value in node.items() if name in BELONGS.get(key, ())}
+        own = {key: value for key, value in node.items() if name in APPLIES_TO.get(key, ())}
         values = [value for value in branches_of(node, "enum") if type_of(value) == name]
         return {"type": name, **own, **({"enum": values} if values else {})}
 
-    around = {key: value for key, value in node.items() if key not in BELONGS and key not in ("type", "enum")}
+    around = {key: value for key, value in node.items() if key not in APPLIES_TO and key not in ("type", "enum")}
     null = [{"type": "null"}] if "null" in declared_types(node) else []
     return {**around, "anyOf": [*map(branch, types), *null]}
 
 
-SAYS = {"examples": "example"}
-LOWER: Mapping[str, Callable[[Any], Any]] = {
-    "properties": lambda properties: {name: _lowered(child) for name, child in properties.items()},
-    "items": _lowered,
+NAMES = {"examples": "example"}
+TO_GEMINI: Mapping[str, Callable[[Any], Any]] = {
+    "properties": lambda properties: {name: _to_gemini(child) for name, child in properties.items()},
+    "items": _to_gemini,
     "enum": lambda values: [str(value) for value in values],
     "examples": lambda values: values[0],
 }
@@ -121,50 +121,50 @@ LOWER: Mapping[str, Callable[[Any], Any]] = {
 def from_gemini_schema(schema: Schema) -> Schema:
     """Gemini's ``Schema`` to JSON Schema: in either spelling of its keys, its types in any case or by number."""
     try:
-        return _raised_schema(schema)
+        return _schema_from_gemini(schema)
     except RecursionError:  # nested deeper than Python's stack: left as it is
         return schema
 
 
-def _raised_schema(schema: Schema) -> Schema:
+def _schema_from_gemini(schema: Schema) -> Schema:
     node = {SPELLINGS.get(key, key): value for key, value in schema.items()}
     nullable = node.pop("nullable", False)
-    raised = {key: RAISE[key](value) if key in RAISE else value for key, value in node.items()}
-    if raised.get("type") == UNSPECIFIED:
-        del raised["type"]
-    if raised.get("format") == "enum":
-        del raised["format"]
-    if "example" in raised:
-        raised["examples"] = [raised.pop("example")]
-    if raised.get("type") in ("integer", "number") and is_list(values := raised.get("enum")):
-        raised["enum"] = [_number(value) for value in values]
-    return _raised_null(raised) if nullable is True else raised
+    found = {key: FROM_GEMINI[key](value) if key in FROM_GEMINI else value for key, value in node.items()}
+    if found.get("type") == UNSPECIFIED:
+        del found["type"]
+    if found.get("format") == "enum":
+        del found["format"]
+    if "example" in found:
+        found["examples"] = [found.pop("example")]
+    if found.get("type") in ("integer", "number") and is_list(values := found.get("enum")):
+        found["enum"] = [_number(value) for value in values]
+    return _with_null(found) if nullable is True else found
 
 
-def _raised_null(node: Schema) -> Schema:
-    raised = dict(node)
+def _with_null(node: Schema) -> Schema:
+    found = dict(node)
     if isinstance(word := node.get("type"), str) and word != "null":
-        raised["type"] = [word, "null"]
+        found["type"] = [word, "null"]
     if is_list(values := node.get("enum")):
-        raised["enum"] = [*values, None]
+        found["enum"] = [*values, None]
     if is_list(branches := node.get("anyOf")):
-        raised["anyOf"] = [*branches, {"type": "null"}]
-    return raised
+        found["anyOf"] = [*branches, {"type": "null"}]
+    return found
 
 
-def _raised(value: Any) -> Any:
-    return _raised_schema(value) if is_schema(value) else value
+def _from_gemini(value: Any) -> Any:
+    return _schema_from_gemini(value) if is_schema(value) else value
 
 
-def _raised_named(value: Any) -> Any:
-    return {name: _raised(child) for name, child in value.items()} if is_schema(value) else value
+def _named_from_gemini(value: Any) -> Any:
+    return {name: _from_gemini(child) for name, child in value.items()} if is_schema(value) else value
 
 
-def _raised_type(value: Any) -> Any:
+def _type_from_gemini(value: Any) -> Any:
     if isinstance(value, int) and 0 <= value < len(TYPES):
         return TYPES[value]
     if is_list(value):
-        return [_raised_type(word) for word in value]
+        return [_type_from_gemini(word) for word in value]
     return value.lower() if isinstance(value, str) else value
 
 
@@ -181,13 +181,13 @@ def _number(value: Any) -> Any:
         return value
 
 
-RAISE: Mapping[str, Callable[[Any], Any]] = {
-    "type": _raised_type,
-    "properties": _raised_named,
-    "$defs": _raised_named,
-    "items": _raised,
-    "additionalProperties": _raised,
-    "anyOf": lambda branches: [_raised(branch) for branch in branches] if is_list(branches) else branches,
+FROM_GEMINI: Mapping[str, Callable[[Any], Any]] = {
+    "type": _type_from_gemini,
+    "properties": _named_from_gemini,
+    "$defs": _named_from_gemini,
+    "items": _from_gemini,
+    "additionalProperties": _from_gemini,
+    "anyOf": lambda branches: [_from_gemini(branch) for branch in branches] if is_list(branches) else branches,
     "$ref": lambda ref: ref.replace("#/defs/", "#/$defs/") if isinstance(ref, str) else ref,
     **dict.fromkeys(COUNTS, lambda count: int(count) if isinstance(count, str) and count.isdecimal() else count),
 }

@@ -1,8 +1,8 @@
 """Bringing a schema into a ``Subset`` where that is simple: keywords are left out, or moved into the description.
 
-That is so with nearly all tools, and found in one pass, which gives the change and no copy. Where more is needed
-(references, ``allOf``, ``const``, a keyword of a wrong shape), ``narrow`` gives None, and ``rewrite`` does it. Both
-change a schema alike: a test compares them.
+That is enough for nearly all tools. One pass finds the change, and copies nothing. Where more is needed (references,
+``allOf``, ``const``, a keyword of a wrong shape), ``narrow`` returns None, and ``rewrite`` must be used. Both change a
+schema in the same way: a test compares them.
 """
 
 from typing import Any, NamedTuple
@@ -13,17 +13,17 @@ from interlingua.codec.schema.walk import NAMED, PLACES, SHAPES, Schema, is_list
 from interlingua.codec.schema.wording import RETITLED, folded, needs_no_mention, retitled
 
 DEEPEST = 64
-"""Steps of the longest path. What is nested deeper may be too deep to be rewritten."""
+"""The most steps of a path. A schema that is nested deeper may be too deep to be rewritten."""
 HARD = ("$ref", "$defs", "definitions", "allOf", "nullable")
 """Keywords that are never simple, kept or not."""
 REWORDED = ("oneOf", "const")
-"""Keywords that are said in other words, where a subset does not keep them."""
+"""Keywords that are replaced by others, where a subset does not keep them."""
 KEPT, PLACE, NOT_SIMPLE = 1, 2, 3
 DEEP = (dict, list)
 
 
 class Narrowed(NamedTuple):
-    """What is changed in a schema, None for nothing, and the sentences that ``rewrite`` has for it."""
+    """The change to a schema, None if there is none, and the sentences that ``rewrite`` has for it."""
 
     change: Patch | None
     changes: tuple[str, ...]
@@ -46,7 +46,7 @@ def narrow(schema: Schema, subset: Subset) -> Narrowed | None:
 
 
 class Narrowing:
-    """One pass over one schema. ``path`` leads to the part that is looked at."""
+    """One pass over one schema. ``path`` leads to the part that is being read."""
 
     __slots__ = ("accepts", "actions", "changes", "null_in_enum", "path", "texts")
 
@@ -67,18 +67,18 @@ class Narrowing:
         others, places, flat = self._sorted(node)
         if not others and not places:
             return None
-        said: list[tuple[str | int, Any]] = []
+        values: list[tuple[str | int, Any]] = []
         if others:
             rest = self._without(node, others)
             if flat and not places:
                 return rest
             if rest.get("description") != node.get("description"):
-                said.append(("description", rest["description"]))
+                values.append(("description", rest["description"]))
         for word in places:
             inner = self._inside(word, node[word])
             if inner is not None:
-                said.append((word, inner))
-        return Patch(tuple(others), tuple(said)) if said or others else None
+                values.append((word, inner))
+        return Patch(tuple(others), tuple(values)) if values or others else None
 
     def _sorted(self, node: Schema) -> tuple[list[str], list[str], bool]:
         """The keywords that are not kept, those that hold schemas, and whether all else is texts and numbers."""
@@ -109,7 +109,7 @@ class Narrowing:
             raise NotSimple
 
     def _without(self, node: Schema, words: list[str]) -> Schema:
-        """The schema without some keywords; those that say something are in its description."""
+        """The schema without some keywords; those that a model should know are in its description."""
         dropped: list[str] = []
         mentioned: list[str] = []
         for word in words:
@@ -137,7 +137,7 @@ class Narrowing:
         if size > DEEPEST:
             raise NotSimple
         path.append(word)
-        said: list[tuple[str | int, Any]] = []
+        values: list[tuple[str | int, Any]] = []
         if is_schema(value) and word not in NAMED:
             change = self.change(value)
             path.pop()
@@ -146,19 +146,19 @@ class Narrowing:
             for name, child in value.items():
                 path.append(name)
                 if (change := self.change(child)) is not None:
-                    said.append((name, change))
+                    values.append((name, change))
                 path.pop()
         elif is_list(value):
             for index, child in enumerate(value):
                 path.append(str(index))
                 if (change := self.change(child)) is not None:
-                    said.append((index, change))
+                    values.append((index, change))
                 path.pop()
         elif type(value) is not bool:
             raise NotSimple
         path.pop()
-        return Patch((), tuple(said)) if said else None
+        return Patch((), tuple(values)) if values else None
 
 
 _known: dict[int, tuple[frozenset[str], dict[str, int]]] = {}
-"""By subset, of which there are a few: the keywords that are kept wherever their value is a text, and all actions."""
+"""By the identity of a subset: the keywords that are kept wherever their value is a text, and the actions of all."""

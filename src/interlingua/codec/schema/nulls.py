@@ -1,4 +1,4 @@
-"""Null: whether a schema admits it, and how to make it do so."""
+"""Null: whether a schema allows it, and how to make it do so."""
 
 from typing import Any
 
@@ -16,17 +16,17 @@ from interlingua.codec.schema.walk import (
 )
 from interlingua.codec.schema.wording import folded
 
-# What speaks of the whole when a schema becomes a branch; definitions must stay where references find them.
+# Keywords that stay outside when a schema becomes a branch; references must still find its definitions.
 OUTSIDE = ("$schema", "$defs", "definitions", "title", "description")
 
 
 def allows_null(node: object, root: Schema) -> bool:
-    """Whether null is valid. ``nullable: true`` (OpenAPI's word) counts, for its author meant it."""
+    """Whether null is valid. ``nullable: true`` (OpenAPI's keyword) counts, because its author meant it."""
     return _allows_null(node, root, {})
 
 
 def _allows_null(node: object, root: Schema, known: dict[str, bool]) -> bool:
-    """``known`` holds what references came to; False while one is being followed."""
+    """``known`` holds the results for references; False while one is being followed."""
     if not is_schema(node):
         return node is True
     if node.get("nullable") is True:
@@ -61,24 +61,24 @@ def or_null(node: Schema, root: Schema) -> Schema:
 
 
 def all_required(node: Schema, root: Schema) -> Schema:
-    """``node`` with every property required, and null for what may be left out: models then leave nothing out by
-    mistake. A default is told in the description. ``without_added_nulls`` is the way back."""
+    """``node`` with every property required, and null allowed for what may be left out: models then leave nothing out
+    by mistake. A default is moved into the description. ``without_added_nulls`` is the inverse for values."""
 
     def inner(child: Any, place: str) -> Any:
         return all_required(child, root) if is_schema(child) and place not in CONDITIONS else child
 
-    said = map_subschemas(node, inner)
-    if "default" in said:
-        told = said if said["default"] is None else folded(said, ["default"])
-        said = {word: value for word, value in told.items() if word != "default"}
-    names, required = properties_of(said), required_of(said)
+    result = map_subschemas(node, inner)
+    if "default" in result:
+        described = result if result["default"] is None else folded(result, ["default"])
+        result = {word: value for word, value in described.items() if word != "default"}
+    names, required = properties_of(result), required_of(result)
     if not names or names.keys() <= set(required):
-        return said
+        return result
     properties = {
         name: child if name in required or not is_schema(child) else or_null(child, root)
         for name, child in names.items()
     }
-    return {**said, "properties": properties, "required": list(names)}
+    return {**result, "properties": properties, "required": list(names)}
 
 
 CONDITIONS = tuple(f"#/{word}" for word in ("not", "if", "then", "else", "contains", "propertyNames"))

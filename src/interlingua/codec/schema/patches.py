@@ -1,5 +1,5 @@
-"""What a rewriting changed in a schema, kept to be done again to an equal one: that costs little, and what did not
-change is not copied."""
+"""The changes that rewriting made to a schema, kept to be made again to equal schemas: that is cheap, and parts without
+a change are not copied."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,26 +11,26 @@ from interlingua.codec.schema.walk import Schema, is_list, is_schema
 
 
 class Patch(NamedTuple):
-    """The changes to one object, or to one list: there, keys are places."""
+    """The changes to one object, or to one list, whose keys are indexes."""
 
     dropped: tuple[str, ...]
-    said: tuple[tuple[str | int, Any], ...]
-    """For a key, what is said now: a text or a number; an object of nothing else; or a ``Patch`` or ``Copy``."""
+    values: tuple[tuple[str | int, Any], ...]
+    """For a key, its new value: a text or a number; an object of nothing else; or a ``Patch`` or ``Copy``."""
 
 
 class Copy(NamedTuple):
-    """Anything else that is said now."""
+    """A new value of any other kind. It is copied wherever it is set."""
 
     value: Any
 
 
 Change: TypeAlias = Patch | Copy
 Changer: TypeAlias = Callable[[Schema], Schema]
-"""A function that makes a change."""
+"""A function that returns a schema after a change."""
 
 
 def difference(before: Schema, after: Schema) -> Patch | None:
-    """What makes ``before`` into ``after``, down to the order of its keys; None if they are the same."""
+    """The patch that turns ``before`` into ``after``, with its order of keys; None if they are the same."""
     if before is after:
         return None
     dropped: tuple[str, ...] = ()
@@ -38,13 +38,13 @@ def difference(before: Schema, after: Schema) -> Patch | None:
         dropped = tuple(key for key in before if key not in after)
         if [*(key for key in before if key in after), *(key for key in after if key not in before)] != list(after):
             return Patch(tuple(before), tuple((key, _new(value)) for key, value in after.items()))
-    said: list[tuple[str | int, Any]] = []
+    values: list[tuple[str | int, Any]] = []
     for key, value in after.items():
         if key not in before:
-            said.append((key, _new(value)))
+            values.append((key, _new(value)))
         elif before[key] is not value:
-            said += _changed(key, before[key], value)
-    return Patch(dropped, tuple(said)) if dropped or said else None
+            values += _changed(key, before[key], value)
+    return Patch(dropped, tuple(values)) if dropped or values else None
 
 
 def _changed(key: str | int, old: Any, value: Any) -> list[tuple[str | int, Any]]:
@@ -55,13 +55,13 @@ def _changed(key: str | int, old: Any, value: Any) -> list[tuple[str | int, Any]
         return [] if patch is None else [(key, Copy(value) if old.keys().isdisjoint(value) else patch)]
     if is_list(old) and is_list(value) and len(old) == len(value):
         pairs = enumerate(zip(old, value, strict=True))
-        said = tuple(change for place, (mine, other) in pairs for change in _changed(place, mine, other))
-        return [(key, Patch((), said))] if said else []
+        values = tuple(change for index, (item, new) in pairs for change in _changed(index, item, new))
+        return [(key, Patch((), values))] if values else []
     return [] if type(old) is type(value) and old == value else [(key, _new(value))]
 
 
 def _same(old: Schema, flat: Schema) -> bool:
-    """To the letter: equal values of other types are others, for true is not 1."""
+    """Whether two objects have the same order of keys and the same types of values too, for true is not 1."""
     return old == flat and list(old) == list(flat) and [*map(type, old.values())] == [*map(type, flat.values())]
 
 
@@ -81,38 +81,38 @@ _DEEP = (dict, list)
 
 def weight(change: Any) -> int:
     """How many objects a change makes."""
-    return 1 + sum([weight(new) for _, new in change.said if type(new) is not str]) if type(change) is Patch else 1
+    return 1 + sum([weight(new) for _, new in change.values if type(new) is not str]) if type(change) is Patch else 1
 
 
 NOT_JSON = (AttributeError, LookupError, TypeError)
-"""What a schema raises that was built by hand, of what only JSON makes lists and texts."""
+"""Raised for a schema that was built by hand, with values (such as tuples) that become lists and texts in JSON only."""
 
 
 def changed(node: Schema, change: Change) -> Schema:
-    """``node`` after a change. What the change made is shared with nobody; the rest may be shared with ``node``."""
-    said: Schema
+    """``node`` after a change. New parts are not shared with any other schema; the rest may be shared with ``node``."""
+    result: Schema
     try:
-        said = _after(node, change)
+        result = _after(node, change)
     except NOT_JSON:
-        said = _after(json.decode(json.encode(node)), change)
-    return said
+        result = _after(json.decode(json.encode(node)), change)
+    return result
 
 
 def _after(node: Any, change: Change) -> Any:
     if type(change) is not Patch:
         return to_builtins(change[0])
-    dropped, says = change
-    said = node.copy()
+    dropped, values = change
+    result = node.copy()
     for word in dropped:
-        del said[word]
-    for key, new in says:
+        del result[word]
+    for key, new in values:
         if type(new) is dict:
-            said[key] = new.copy()
+            result[key] = new.copy()
         elif type(new) is Patch:
-            said[key] = _after(said[key], new)
+            result[key] = _after(result[key], new)
         else:
-            said[key] = to_builtins(new.value) if type(new) is Copy else new
-    return said
+            result[key] = to_builtins(new.value) if type(new) is Copy else new
+    return result
 
 
 def compiled(changes: Sequence[Change]) -> list[Changer]:
@@ -135,7 +135,7 @@ def compiled(changes: Sequence[Change]) -> list[Changer]:
 def _lines(change: Patch, var: str, bound: dict[str, Any]) -> list[str]:
     """The code that makes the changes to one object, or to one list."""
     lines = [f"    del {var}[{word!r}]" for word in change.dropped]
-    for key, new in change.said:
+    for key, new in change.values:
         place, name = f"{var}[{key!r}]", f"x{len(bound)}"
         bound[name] = new.value if type(new) is Copy else new
         if type(new) is Patch:

@@ -1,7 +1,7 @@
-"""Schemas on the way out, as a dialect takes them, and the optionals that strict ones forced on models on the way back.
+"""The schemas of a request as a dialect takes them, and the calls of its answer without nulls that strictness forced.
 
-Agents send the same tools with every request, and judging a schema costs many times what reading it does. So what
-became of one is remembered, by its text: a schema that has changed since is another schema.
+Agents send the same tools with every request, and finding out what must change in a schema costs many times what
+reading it does. So the result is remembered by the schema's text: one that was altered since is another schema.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ Schema = dict[str, Json]
 
 
 Declared = tuple[LossKind, str, str, LossWeight]
-"""A loss to be: its kind, its reason, its path from the tool that the schema belongs to, its weight."""
+"""A loss to be declared: its kind, its reason, its path from the tool that the schema belongs to, its weight."""
 Judge = Callable[[Schema], tuple[Schema, tuple[Declared, ...]]]
-"""What a dialect makes of a schema, and what it has to declare for it."""
+"""Returns the schema as a dialect takes it, and the losses to be declared for that."""
 Judged = tuple[Change | None, tuple[Declared, ...]]
 NO_JSON = (MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
-"""What a value raises that cannot be written."""
+"""What encoding raises for a value that cannot be written as JSON."""
 OFTEN = 32
-"""Requests with the same tools after which their changes are worth code of their own."""
+"""The number of requests with the same tools after which code is compiled for their changes."""
 WORTH = 200
 """The bytes of a schema that are copied in the time that a patch takes to make one object."""
 _pack = msgpack.Encoder().encode
 
 
 class Plan:
-    """What is changed in the schema of a tool, and the losses of that."""
+    """The change to the schema of a tool, and its losses. ``make`` makes the change."""
 
     __slots__ = ("change", "losses", "make")
 
@@ -66,29 +66,29 @@ class Plan:
 
 
 class Plans:
-    """What a dialect does with the tools of a request. Each schema is remembered, and the latest tools all at once.
+    """What a dialect changes in the tools of a request. It is remembered for each schema, and for the latest tools.
 
-    ``judge`` tells what becomes of a schema. A schema that is narrowed to the subset of ``dialect`` simply is not worth
-    remembering.
+    ``judge`` decides what becomes of a schema. Where ``narrow_tool`` can do it for ``dialect``, the result is not
+    remembered by schema, because finding it again costs no more.
     """
 
     def __init__(self, judge: Judge, dialect: str) -> None:
         self._judge = judge
         self._dialect = dialect
-        self._remembered = lru_cache(maxsize=1024)(self._read)
+        self._remembered = lru_cache(maxsize=1024)(self._judge_text)
         self._latest: tuple[bytes, Mapping[int, Plan]] = (b"", {})
         self._uses = 0
 
     def of(self, tools: Sequence[Tool]) -> Mapping[int, Plan]:
-        """Those of the tools whose schema is changed, by their places."""
+        """The plans of those tools whose schema is changed, by their indexes."""
         try:
-            text = _pack(tools)  # only this tells a schema that was altered in place
-        except NO_JSON:  # whoever sends it will hear of it
-            return self._plans(tools, self._judged)
+            text = _pack(tools)  # only the text shows that a schema was altered in place
+        except NO_JSON:  # sending it raises the error
+            return self._plans(tools, self._judge_schema)
         latest, plans = self._latest
         self._uses += 1
         if text != latest:
-            self._uses, plans = 0, self._plans(tools, self._told)
+            self._uses, plans = 0, self._plans(tools, self._narrow_or_judge)
             self._latest = text, plans
         elif self._uses == OFTEN:
             changers = compiled([plan.change for plan in plans.values()])
@@ -107,10 +107,10 @@ class Plans:
         return plans
 
     def _is_verbatim(self, tool: ToolDefinition) -> bool:
-        """Whether the schema of a tool was read here although it does not fit."""
+        """Whether this dialect read the schema of a tool although it does not fit."""
         return "input_schema" in marks(self._dialect, tool).get("verbatim", ())
 
-    def _told(self, schema: Schema) -> Judged:
+    def _narrow_or_judge(self, schema: Schema) -> Judged:
         found = narrow_tool(schema, self._dialect)
         if found is None:
             return self._remembered(dump(schema))
@@ -119,27 +119,27 @@ class Plans:
         why, weight = narrowed(self._dialect, found.changes)
         return found.change, (("approximated", why, "input_schema", weight),)
 
-    def _read(self, text: bytes) -> Judged:
-        return self._judged(decode_json(text))
+    def _judge_text(self, text: bytes) -> Judged:
+        return self._judge_schema(decode_json(text))
 
-    def _judged(self, schema: Schema) -> Judged:
-        said, losses = self._judge(schema)
-        return _change(schema, said), losses
+    def _judge_schema(self, schema: Schema) -> Judged:
+        result, losses = self._judge(schema)
+        return _change(schema, result), losses
 
 
-def _change(schema: Schema, said: Schema) -> Change | None:
-    """The cheaper way from the one to the other: piece by piece, or to copy the whole."""
-    patch = difference(schema, said)
-    return Copy(said) if patch is not None and weight(patch) * WORTH > len(dump(said)) else patch
+def _change(before: Schema, after: Schema) -> Change | None:
+    """The cheaper change from one schema to the other: a patch, or a copy of the whole; None if they are the same."""
+    patch = difference(before, after)
+    return Copy(after) if patch is not None and weight(patch) * WORTH > len(dump(after)) else patch
 
 
 def narrowed(dialect: str, changes: Sequence[str]) -> tuple[str, LossWeight]:
-    """The reason for what a dialect's subset of JSON Schema changed, and its weight."""
+    """The reason and the weight of a loss, for changes that a dialect's subset of JSON Schema required."""
     return f"{dialect} takes a subset of JSON Schema: {'; '.join(changes) or 'respelled'}", _weight(changes)
 
 
 def _weight(changes: Sequence[str]) -> LossWeight:
-    """Whether an object is closed, and the word for the language: no model misses either."""
+    """``form`` for changes that no model notices: closed objects, `$schema`, a title sent as the description."""
     return "form" if all(re.fullmatch(_UNMISSED, change) for change in changes) else "content"
 
 
@@ -150,7 +150,7 @@ _UNMISSED = (
 
 
 class Verdict(NamedTuple):
-    """What became of a schema: ``change`` makes it strict, None where it is that already."""
+    """The result of ``strict_schema``: ``change`` makes a schema strict, None where it is strict already."""
 
     strict: bool
     changes: tuple[str, ...]
@@ -166,10 +166,10 @@ def _judged(text: bytes, dialect: str) -> Verdict:
 
 
 def write_strict_schema(schema: Schema, dialect: str, ledger: Ledger, *path: str | int) -> tuple[Schema, bool]:
-    """A schema in the dialect's strict subset, and whether it could be brought there; the rest is declared."""
+    """A schema in the dialect's strict subset, and whether that was possible; losses are declared."""
     verdict = _judged(dump(schema), dialect)
     if not verdict.strict:
-        if path[-1] != "output_schema":  # which is strict by nature: the schema itself comes through
+        if path[-1] != "output_schema":  # an output schema has no strict flag to lose: it is sent as it is
             why = f"the schema cannot be strict in {dialect}: {'; '.join(verdict.changes)}"
             ledger.lose("dropped", why, *path[:-1], "strict")
         return schema, False
@@ -187,7 +187,7 @@ def is_strict_form(schema: Schema, dialect: str) -> bool:
 
 
 def restorer(request: Request | None, *, texts: bool) -> Restore | None:
-    """What turns the nulls that a strict schema forced on the model back into absent arguments.
+    """The function that removes the nulls that strict schemas forced on the model from calls; None without tools.
 
     ``texts``: the dialect writes arguments as text, so the model's own text is kept for its replay.
     """

@@ -1,4 +1,4 @@
-"""`project_schema`: what a dialect takes of a tool's parameters at all, strict or not."""
+"""`project_schema`: a tool's parameters in the part of JSON Schema that a dialect takes, strict or not."""
 
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ def narrow_tool(schema: Schema, dialect: str) -> Narrowed | None:
     found = narrow(schema, subset)
     if found is None or subset.described_root:
         return found
-    described = "description" in schema or (found.change is not None and "description" in dict(found.change.said))
+    described = "description" in schema or (found.change is not None and "description" in dict(found.change.values))
     return None if described else found
 
 

@@ -1,4 +1,4 @@
-"""References between the parts of one schema: who names whom, who names itself, and bringing strays home to `$defs`."""
+"""References between the parts of one schema: which there are, which are recursive, and moving targets to `$defs`."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ def recursive_refs(root: Schema) -> frozenset[str]:
 
 
 def _without_ends(forth: dict[str, set[str]], back: dict[str, set[str]]) -> set[str]:
-    """What is left when those that lead nowhere are taken away, again and again."""
+    """The references that are left after those that lead to no other are removed, again and again."""
     degree = {ref: len(named) for ref, named in forth.items()}
     ends = [ref for ref, count in degree.items() if count == 0]
     while ends:
@@ -42,11 +42,11 @@ def _without_ends(forth: dict[str, set[str]], back: dict[str, set[str]]) -> set[
 
 
 def hoisted(root: Schema, homes: tuple[str, ...], refs: Sequence[str]) -> tuple[Schema, dict[str, str | None]]:
-    """``root``, whose references are ``refs``, with every one to a place outside ``homes`` (and the root itself) turned
-    into one to `$defs`.
+    """``root``, whose references are ``refs``, with all of them naming the root or a definition below ``homes``: the
+    targets of others are moved to `$defs`.
 
-    Vendors document references to definitions only, and a place elsewhere may move or become nullable on the way.
-    One that names nothing is dropped. Also returned: old reference -> new one, None if dropped.
+    Vendors document references to definitions only, and rewriting may move another place or make it nullable. A
+    reference that names nothing is dropped. Also returned: old reference -> new one, None if dropped.
     """
     if not refs:
         return root, {}
@@ -54,7 +54,7 @@ def hoisted(root: Schema, homes: tuple[str, ...], refs: Sequence[str]) -> tuple[
     moves: dict[str, str | None] = {}
     moved: Schema = {}
     waiting = list(dict.fromkeys(refs))
-    for ref in waiting:  # which grows: a stray may stand where no schema is looked for, as in `components/schemas`
+    for ref in waiting:  # grows: a target may be where ``refs`` were not looked for, as in `components/schemas`
         if ref in moves:
             continue
         if (target := resolve(ref, root)) is None:
@@ -94,7 +94,7 @@ def _free_name(ref: str, taken: set[str]) -> str:
 
 
 def with_refs(node: Any, named: Callable[[str], str | None]) -> Any:
-    """A copy of a schema in which every reference is called as ``named`` says; None drops it."""
+    """A copy of a schema with ``named(reference)`` in the place of every reference; None drops it."""
     if not is_schema(node):
         return node
     copy = map_subschemas(node, lambda child, _: with_refs(child, named))

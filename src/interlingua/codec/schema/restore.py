@@ -1,7 +1,7 @@
 """`restore_optional`: the inverse of `strict_schema` for values, so that a tool sees what its author declared.
 
-Strict mode makes a model say null for what it would leave out. Such a null is one at an optional property whose own
-schema does not allow null; no other is touched. Where the property is optional and may be null too, null stays.
+Strict mode makes a model write null for a property that it would leave out. Only a null at an optional property whose
+own schema does not allow null is removed. Where the property is optional and may be null too, null stays.
 """
 
 from typing import Any
@@ -22,11 +22,11 @@ from interlingua.codec.schema.walk import (
     well_formed,
 )
 
-PENDING = object()  # what a branch came to that leads back to its own union: nothing that the other branches do not
+PENDING = object()  # the result of a branch that refers to its own union: it adds nothing to the other branches
 
 
 def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat") -> Schema:
-    """``input`` without the nulls that ``strict_schema(schema, dialect)`` made the model say.
+    """``input`` without the nulls that ``strict_schema(schema, dialect)`` made the model write.
 
     ``schema`` is the one that the tool's author declared. Returns ``input`` itself if there is nothing to remove:
     if the dialect keeps optional properties, if the schema could not be made strict, if the value does not fit.
@@ -39,7 +39,7 @@ def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat"
 
 
 def without_added_nulls(value: Any, schema: Schema) -> Any:
-    """``value`` without the nulls at optional properties that may not be null by ``schema``, the author's own."""
+    """``value`` without the nulls at optional properties that may not be null in ``schema``, as its author wrote it."""
     try:
         root: Schema = well_formed(schema)
         return Restorer(root).restored(value, root) if _has_null(value) else value
@@ -60,11 +60,11 @@ def _has_null(value: object) -> bool:
 
 
 class Restorer:
-    """Values read by one schema. What a reference came to is kept for each value: unions may ask again and again."""
+    """Removes nulls by one schema. The result for a reference is kept for each value: unions may need it repeatedly."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        # By the identities of value and schema; the schema is kept too, lest another be given its identity.
+        # By the identities of value and schema; the schema is kept alive, so that no other gets its identity.
         self._restored: dict[tuple[int, int], tuple[Schema, Any]] = {}
         self._fitting: dict[tuple[int, int], tuple[Schema, bool]] = {}
 
@@ -89,7 +89,7 @@ class Restorer:
         return self._by_items(value, joined) if is_list(value) else value
 
     def _by_branch(self, value: Any, branches: list[Any]) -> Any:
-        """By the branch that fits. If several do, the value itself could be what one of them means: then it stays."""
+        """Restore by the first branch that fits. If several fit and one of them changes nothing, the value stays."""
         tried = [self.restored(value, branch) for branch in branches if self._fits(value, branch)]
         found = [restored for restored in tried if restored is not PENDING]
         return value if not found or any(restored is value for restored in found) else found[0]
@@ -125,7 +125,7 @@ class Restorer:
             return self._fits_schema(value, node)
         key = (id(value), id(node))
         if key not in self._fitting:
-            self._fitting[key] = (node, False)  # for a reference that leads back to itself
+            self._fitting[key] = (node, False)  # the result if the reference leads back to itself
             self._fitting[key] = (node, self._fits_schema(value, node))
         return self._fitting[key][1]
 

@@ -1,7 +1,7 @@
-"""Rewriting a schema into a ``Subset``, from the top down, with an account of every change.
+"""Rewriting a schema into a ``Subset``, from the top down, with a sentence for every change.
 
-A change that keeps the meaning is made; one that only loosens it (a bound, a condition) leaves the words in the
-description; one that would lose or invent values is an obstacle, and a schema with an obstacle cannot be strict.
+A change that keeps the meaning is made. One that only loosens it (a bound, a condition) also moves the keywords into
+the description. One that would lose or invent values is an obstacle, and a schema with an obstacle cannot be strict.
 """
 
 from collections.abc import Iterable, Set
@@ -33,7 +33,7 @@ from interlingua.codec.schema.walk import (
 )
 from interlingua.codec.schema.wording import RETITLED, described, folded, needs_no_mention, retitled
 
-# A stranger's definitions that use each other twice would double at every level.
+# Definitions that use each other twice, as a stranger may write them, would double at every level.
 MOST_COPIES = 1000
 
 
@@ -146,7 +146,7 @@ class Rewriter:
         return described({**types, **rest}, f"(again {ref.rpartition('/')[2]}, as above)")
 
     def _reworded(self, node: Schema, at: str) -> Schema:
-        """``node`` with other words for what the subset has other words for."""
+        """``node`` with keywords that the subset lacks replaced by others that mean the same."""
         subset = self.subset
         if "anyOf" in node or "oneOf" in node:
             node = self._unions(node, at)
@@ -157,7 +157,7 @@ class Rewriter:
         return self._typed(node, at) if subset.typed else node
 
     def _nullable(self, node: Schema, at: str) -> Schema:
-        """OpenAPI's word for null: an annotation to JSON Schema, but its author meant it."""
+        """Replace `nullable`, OpenAPI's keyword for null. JSON Schema ignores it, but its author meant it."""
         if "nullable" not in node:
             return node
         self._changed(at, "nullable said as type null" if node["nullable"] is True else "dropped nullable")
@@ -181,7 +181,7 @@ class Rewriter:
         return node
 
     def _guidance(self, node: Schema, at: str, present: list[str]) -> Schema:
-        """A union beside properties: in a grammar it can only be left to the description."""
+        """Move a union that stands beside properties into the description: a grammar cannot express it."""
         names = set(properties_of(node))
         if not all(is_guidance(branch, names) for word in present for branch in branches_of(node, word)):
             self._obstacle(at, f"{present[0]} adds to what stands beside it")
@@ -214,7 +214,7 @@ class Rewriter:
     # ------------------------------------------------------------------------------------- keywords it does not take
 
     def _limited(self, node: Schema, at: str) -> Schema:
-        """Only the keywords of the subset; of the others those that say something are folded into the description."""
+        """Keep the keywords of the subset only; others that a model should know are folded into the description."""
         for why in free_forms(node, at == "#") if self.subset.strict else ():
             self._obstacle(at, why)
         keywords, accepts = self.subset.keywords, self.subset.accepts

@@ -28,10 +28,10 @@ class StrictSchema(NamedTuple):
 
 
 def strict_schema(schema: Schema, dialect: str) -> StrictSchema:
-    """``schema`` in the strict subset of ``dialect``, where its meaning survives the move.
+    """``schema`` in the strict subset of ``dialect``, if its meaning can be kept.
 
-    Tools and output schemas alike: the root must be an object. Gemini and Ollama have no strict flag, so there the
-    result is what ``project_schema`` gives. The way back for values is ``restore_optional``.
+    For tools and output schemas alike the root must be an object. Gemini and Ollama have no strict flag, so there the
+    result is that of ``project_schema``. ``restore_optional`` is the inverse for values.
     """
     subset = subset_of(dialect)
     if not subset.strict:
@@ -96,7 +96,7 @@ def _constant(node: Schema) -> list[Any]:
 
 
 def _long_enum_characters(schema: Schema) -> int:
-    """Of the longest enum with more than 250 strings."""
+    """The characters of the longest enum with more than 250 strings."""
     enums = ([value for value in branches_of(node, "enum") if isinstance(value, str)] for node in _nodes(schema))
     return max((sum(map(len, values)) for values in enums if len(values) > 250), default=0)
 

@@ -1,7 +1,7 @@
 """The part of JSON Schema that a dialect takes, as data; how it is applied is in ``rewrite.py``.
 
-Each dialect says its own (``Dialect.schema_subset``), made with the predicates below. Where a keyword is kept although
-the vendor's page does not name it, an accepted request was recorded with it.
+Each dialect has its own (``Dialect.schema_subset``), made with the predicates below. Where a keyword is kept although
+the vendor's page does not name it, a request with it was recorded and accepted.
 """
 
 import re
@@ -21,27 +21,27 @@ class Subset(Struct, frozen=True, kw_only=True):
     """The part of JSON Schema that one dialect takes."""
 
     keywords: frozenset[str]
-    """Kept; any other is rewritten in words that are kept, or folded into the description."""
+    """The keywords that are kept; any other is rewritten with these, or folded into the description."""
     accepts: Mapping[str, Accepts] = {}
-    """Keywords kept for some values only: ``(value, the schema it stands in)``."""
+    """Keywords that are kept for some values only; the predicate gets ``(value, the schema it stands in)``."""
     typed: bool = False
-    """Every schema names its type."""
+    """Whether every schema must name its type."""
     strict: bool = False
-    """The vendor compiles a grammar: objects are closed, and what accepts anything cannot be said."""
+    """Whether the vendor compiles a grammar: objects are closed, and no schema can accept anything."""
     all_required: bool = False
-    """An optional property must be said as a required one that may be null."""
+    """Whether an optional property must be written as a required one that may be null."""
     recursive: bool = True
-    """A definition may refer to itself."""
+    """Whether a definition may refer to itself."""
     null_in_enum: bool = True
-    """null may be one of the values of `enum`."""
+    """Whether null may be one of the values of `enum`."""
     limits: Mapping[str, int] = {}
-    """How much of what a strict schema may hold (``strict.py`` counts it)."""
+    """The most that a strict schema may have of each measure in ``strict.py``."""
     described_root: bool = True
     """Whether the parameters of a tool, as a whole, may have a description."""
     references: bool = False
-    """Whether `$ref` can be said; if not, definitions are copied to where they are used."""
+    """Whether `$ref` is taken; if not, definitions are copied to where they are used."""
     homes: tuple[str, ...] = ()
-    """Where definitions may live."""
+    """The keywords under which definitions may stand."""
     texts: frozenset[str] = frozenset()
     """Keywords that are kept wherever their value is a text."""
 
@@ -81,12 +81,12 @@ def is_strings_or_numbers(values: Any, node: Schema) -> bool:
 
 
 def is_plain_pattern(pattern: Any, node: Schema) -> bool:
-    """A regular language: no look-around, no back-reference."""
+    """Whether a pattern has no look-around and no back-reference, so that a grammar can follow it."""
     return isinstance(pattern, str) and not re.search(r"\(\?(?!:)|\\[1-9]", pattern)
 
 
 def formats(by_type: Mapping[str, frozenset[str] | None]) -> Accepts:
-    """Formats by the type they stand beside; None for any."""
+    """The predicate for `format`, from the formats that are accepted beside each type; None for any."""
 
     def accepts(value: Any, node: Schema) -> bool:
         types = [name for name in declared_types(node) if name != "null"]

@@ -1,7 +1,7 @@
 """Reading JSON Schema: where subschemas live, what a reference names, which types a schema has.
 
-Nothing here changes a schema that is handed in, and nothing here raises: a schema is what a stranger wrote. The other
-modules read what ``well_formed`` has passed, where a keyword has the shape that JSON Schema gives it or is absent.
+No function here changes the schema that it gets, and none raises, whatever a stranger wrote into it. The other modules
+read what ``well_formed`` returned, where each keyword has the shape that JSON Schema gives it or is absent.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Set
@@ -32,7 +32,7 @@ ASSERTIONS = frozenset((
 
 
 def is_schema(value: object) -> TypeGuard[Schema]:
-    """An object schema; the boolean ones are not."""
+    """Whether a value is an object schema; boolean schemas are not."""
     return isinstance(value, dict)
 
 
@@ -44,7 +44,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, _NUMBER) and not isinstance(value, bool)
 
 
-def _names(value: object) -> bool:
+def _are_names(value: object) -> bool:
     if not is_list(value):
         return False
     for name in value:  # noqa: SIM110  (a generator takes twice as long, and every object has names)
@@ -62,14 +62,14 @@ SHAPES: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(LONE, lambda value: isinstance(value, _ALONE)),
     **dict.fromkeys(("$ref", "title", "description", "pattern", "format"), lambda value: isinstance(value, str)),
     **dict.fromkeys(BOUNDS, is_number),
-    "type": lambda value: isinstance(value, str) or (_names(value) and bool(value)),
-    "required": _names,
+    "type": lambda value: isinstance(value, str) or (_are_names(value) and bool(value)),
+    "required": _are_names,
     "items": lambda value: isinstance(value, _ITEMS),
 }
 
 
 def malformed(node: object, at: str = "#") -> Iterator[str]:
-    """Where keywords stand that do not have their shape, as JSON pointers."""
+    """The JSON pointers of keywords that do not have their shape."""
     if is_schema(node):
         yield from (step(at, word) for word, value in node.items() if word in SHAPES and not SHAPES[word](value))
         for place, child in subschemas(node):
@@ -107,7 +107,7 @@ def step(at: str, *names: str) -> str:
 
 
 def subschemas(node: Schema) -> Iterator[tuple[str, Any]]:
-    """Each direct subschema with its pointer relative to ``node``; a boolean that stands alone is a flag, not one."""
+    """Each direct subschema with its pointer relative to ``node``; a boolean that stands alone counts as a flag."""
     for keyword, value in node.items():
         if keyword not in PLACES:
             continue
@@ -124,7 +124,7 @@ def map_subschemas(
     node: Schema, change: Callable[[Any, str], Any], at: str = "#", settled: Set[int] = frozenset()
 ) -> Schema:
     """A copy of ``node`` with ``change(child, pointer)`` in the place of each direct subschema; those whose identities
-    are ``settled`` stay."""
+    are in ``settled`` stay."""
     mapped = dict(node)
     for keyword, value in node.items():
         if keyword not in PLACES:
@@ -168,7 +168,7 @@ def declared_types(node: Schema) -> tuple[str, ...]:
 
 
 def types_of(node: Schema) -> tuple[str, ...]:
-    """The declared types, else the ones its other keywords imply; empty if it says nothing of types."""
+    """The declared types, else the ones that other keywords imply; empty if none does."""
     if declared := declared_types(node):
         return declared
     if "properties" in node:
@@ -180,7 +180,7 @@ def types_of(node: Schema) -> tuple[str, ...]:
 
 
 def type_of(value: object) -> str:
-    """The JSON type of a value; `bool` before `int`, because Python thinks that True is a number."""
+    """The JSON type of a value; `bool` is tested before `int`, because in Python True is an int."""
     kinds: tuple[tuple[type, str], ...] = (
         (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"),
     )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Leaving to a description what a schema may not say itself."""
+"""Moving into the description what a schema may not have as keywords."""
 
 from interlingua.codec.schema.walk import Schema
 
-# Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
+# Keywords that mean nothing to a model, or repeat others (`discriminator`: the constants of the branches).
 UNMENTIONED = frozenset(
     ("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "components", "discriminator", "title")
 )
@@ -12,7 +12,7 @@ RETITLED = "sent the title as the description"
 
 
 def retitled(node: Schema, dropped: list[str], at: str) -> Schema:
-    """``node`` with its title as its description, where only that is kept; the root's is no more than a name."""
+    """``node`` with a dropped title as its description, if it has none; not at the root, whose title is only a name."""
     title = node.get("title")
     if at == "#" or "title" not in dropped or "description" in node or not (isinstance(title, str) and title):
         return node
@@ -25,7 +25,7 @@ _DEEP = (dict, list)
 
 
 def needs_no_mention(word: str, value: object) -> bool:
-    """Whether a keyword may go without leaving words behind."""
+    """Whether a keyword can be dropped without a mention in the description."""
     if word in ("additionalProperties", "unevaluatedProperties"):
         return isinstance(value, bool)
     if word in UNMENTIONED or value is None:
