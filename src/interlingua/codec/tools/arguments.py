@@ -27,11 +27,11 @@ __all__ = ["arguments_at", "parse_error", "parse_object", "read_arguments", "say
 _encode, _loads = msgspec.json.encode, msgspec.json.decode
 DEEPEST = Limits().depth
 SHORT = 256
-"""A text of this length at most is not nested too deeply."""
+"""A text that is no longer than this cannot be nested too deeply."""
 
 
 def _decode(text: str) -> Any:
-    """The value of a text. One that is nested too deeply is no value: nobody could write it again."""
+    """The value of a text. Raises for one that is nested too deeply: it could not be written again."""
     value = _loads(text)
     if len(text) > SHORT and text.count("{") + text.count("[") > 128 and is_deeper(value, DEEPEST):
         raise msgspec.DecodeError(f"it is nested more than {DEEPEST} deep")
@@ -75,7 +75,7 @@ def write_arguments(input: dict[str, Any], input_text: str | None) -> str:
 
 
 def says(text: str, input: dict[str, Any]) -> bool:
-    """Whether a text still stands for an input. Nulls do not count: strict schemas force them on the model."""
+    """Whether a text still means this input. Nulls do not count: strict schemas force them on the model."""
     value = parse_object(text) or {}
     return value == input or without_nulls(value) == without_nulls(input)
 
@@ -108,7 +108,7 @@ class Arguments(Group):
         self.quick, self.quick_write = _read_text, write_arguments
 
     def frequent(self, fields: Sequence[str], source: Source) -> tuple[str, str] | None:
-        """There is no text of the model's own."""
+        """In most cases there is no ``input_text``, and the object is encoded."""
         input, input_text = fields
         return f"{source.bind(_encode)}({input}).decode()", f"{input_text} is None"
 

@@ -1,6 +1,6 @@
-"""Hosted tools by one name: what several providers run themselves, and how each dialect says it.
+"""Hosted tools under one name: tools that several providers run themselves, and how each dialect writes them.
 
-A tool of the dialect ``ANY`` (``web_search()``) is written in the words of whoever gets it. So is a hosted tool of
+A tool of the dialect ``ANY`` (``web_search()``) is written as the target's dialect writes it. So is a hosted tool of
 another dialect, if both have it. Each dialect has its own rows (``Dialect.hosted``); nothing here knows a vendor.
 """
 
@@ -24,8 +24,8 @@ __all__ = ["HostedTool", "hosted_here"]
 
 
 class HostedTool(Struct, frozen=True):
-    """A row: our ``name``, their ``wire``, a ``pattern`` of the tag that all its versions have, and their keys for our
-    settings, dotted where they are nested."""
+    """A hosted tool of a dialect: our ``name`` for it, the ``wire`` to write, a ``pattern`` that matches the tags
+    of all versions, and the wire keys of our ``settings``, dotted where they are nested."""
 
     name: str
     wire: Wire
@@ -33,7 +33,7 @@ class HostedTool(Struct, frozen=True):
     settings: Mapping[str, str] = {}
 
     def body_of(self, raw: Json) -> Wire | None:
-        """The settings of a tool on the wire, if this row is what it says: below its tag, or beside its ``type``."""
+        """The settings of a wire tool, below its tag or beside its ``type``; None if this row does not describe it."""
         if not is_object(raw):
             return None
         tag = raw.get("type")
@@ -45,8 +45,8 @@ class HostedTool(Struct, frozen=True):
             return inner if is_object(inner) else None
         return None
 
-    def written(self, values: Mapping[str, Json]) -> Wire:
-        """The tool on the wire with our settings."""
+    def write(self, values: Mapping[str, Json]) -> Wire:
+        """The tool on the wire with these settings of ours."""
         body = dict(self.body_of(self.wire) or {})
         for name, value in values.items():
             *inner, last = self.settings[name].split(".")
@@ -64,9 +64,9 @@ Known = Callable[[str], Rows]
 
 
 def hosted_here(request: Request, dialect: str, rows_of: Known) -> Adapted[Request] | None:
-    """The request with hosted tools of others in the dialect's own words. None, nearly always: there is none of others.
+    """The request with hosted tools of other dialects as this one writes them; None if there are none, which is usual.
 
-    ``rows_of``: the rows of a dialect by its name. What nobody has a row for is left as it is.
+    ``rows_of`` returns the rows of a dialect by its name. A tool without a row is left as it is.
     """
     for tool in request.tools:
         if type(tool) is ServerTool and tool.dialect != dialect:
@@ -93,7 +93,7 @@ def _hosted_here(request: Request, dialect: str, rows_of: Known) -> Adapted[Requ
 
 
 def _names(tool: ServerTool) -> Iterator[str]:
-    """How a choice may name a hosted tool."""
+    """The names by which a choice may name a hosted tool."""
     raw = tool.raw
     yield from (raw[key] for key in ("name", "type") if type(raw.get(key)) is str) if is_object(raw) else ()
 
@@ -104,7 +104,7 @@ def _name(tool: ServerTool) -> str | None:
 
 
 def _chosen(choice: ToolChoice, renamed: Mapping[str, str | None], dialect: str, ledger: Ledger) -> ToolChoice | None:
-    """The choice with the names that translated tools have now. Where they have none, they cannot be chosen."""
+    """The choice with the names of translated tools. A tool that has no name now cannot be chosen."""
     if choice.mode == "specific" and choice.name is not None and choice.name in renamed:
         if (name := renamed[choice.name]) is not None:
             return replace(choice, name=name)
@@ -134,7 +134,7 @@ def _translated(tool: ServerTool, dialect: str, rows_of: Known, ledger: Ledger) 
         ledger.lose_form(
             "approximated", f"{name} of {tool.dialect} was sent as {name} of {dialect}: each provider runs its own"
         )
-    return ServerTool(dialect, row.written({each.name: each.value for each in settings if each.name in row.settings}))
+    return ServerTool(dialect, row.write({each.name: each.value for each in settings if each.name in row.settings}))
 
 
 class Setting(NamedTuple):
@@ -166,7 +166,7 @@ def _meaning(tool: ServerTool, rows_of: Known) -> tuple[str, list[Setting]] | No
 
 
 def _leaves(body: Wire, row: HostedTool, above: str = "") -> Iterator[tuple[str, Json]]:
-    """The settings by their dotted paths, no deeper than the row looks. A setting that is null says nothing."""
+    """The settings by their dotted paths, as deep as the paths of the row. A setting that is null means nothing."""
     for key, value in body.items():
         path = f"{above}{key}"
         if is_object(value) and any(known.startswith(f"{path}.") for known in row.settings.values()):

@@ -1,4 +1,4 @@
-"""Tool-call ids: what each protocol accepts, and ids derived where one is refused.
+"""Tool-call ids: which ones each protocol accepts, and how another id is derived from one that it refuses.
 
 A derived id depends only on the original and on those already given out in the same conversation, so that the same
 history always gets the same ids, and two calls never share one.
@@ -29,7 +29,7 @@ ANY = IdRule(re.compile(r"(?s).+"))
 class IdMap:
     """The ids of one request, from ours to the reader's.
 
-    ``known`` are all ids of the request, read when one must be derived: it may not be one that comes later.
+    ``known`` are all ids of the request, read only when one must be derived: it may not equal one that comes later.
     """
 
     __slots__ = ("_given", "_known", "_taken", "rule")

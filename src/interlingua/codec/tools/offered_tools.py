@@ -1,4 +1,4 @@
-"""Which tools a request offers: to a protocol that cannot say its choice, and to the calls that answer it."""
+"""The tools that a request offers: fewer where a protocol cannot express its choice. Also an answer's calls to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["calls_as_declared", "narrow"]
 
 
 def calls_as_declared(blocks: Sequence[Block], request: Request, *, texts: bool) -> tuple[Block, ...]:
-    """The blocks of an answer, its calls with optional arguments as the tools of the request were declared.
+    """The blocks of an answer, with optional arguments of calls as the tools of the request declare them.
 
     ``texts``: as for ``restorer``.
     """
@@ -41,7 +41,7 @@ def _is_plainly_offered(name: str, request: Request) -> bool:
 
 
 def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Adapted[Request] | None:
-    """The request with only those tools that its choice allows. None, nearly always: nothing has to be left out.
+    """The request with only those tools that its choice allows; None if no tool must be left out, which is usual.
 
     ``unsupported``: which choices the protocol does not have, of ``none``, ``specific`` and ``allowed``.
     """
@@ -65,7 +65,7 @@ def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Ada
 
 
 def _is_kept(tool: ToolDefinition | ServerTool, request: Request) -> bool:
-    """A provider's own tool has no name that a list of names could hold: only ``none`` leaves it out."""
+    """Whether the choice allows a tool. A provider's own tool is in no list of names: only ``none`` leaves it out."""
     choice = request.tool_choice
     assert choice is not None
     return choice.allows(tool.name) if isinstance(tool, ToolDefinition) else choice.mode != "none"

@@ -1,7 +1,7 @@
 """Structured output for a model that has none: a forced tool whose call is turned back into text.
 
-Canonical in, canonical out: no dialect knows more of this than to ask. A call of ``OUTPUT_TOOL`` is an answer if the
-request wanted structured output and offered no tool of that name itself.
+It works on canonical values, so dialects need not know of it. A call of ``OUTPUT_TOOL`` is an answer if the request
+wanted structured output and offered no tool of that name itself.
 """
 
 from __future__ import annotations
@@ -57,25 +57,25 @@ _ABOUT = "Give the final answer by calling this tool with it."
 
 
 def forced_output(request: Request, target: Target | None, ledger: Ledger) -> Request:
-    """The request as a model without structured output is asked; the same one where the model has it."""
-    able = target is None or target.capabilities is None or target.capabilities.structured_output
-    if request.output_schema is None or able:
+    """The request with its output schema as a forced tool; the request itself if the model has structured output."""
+    has_output = target is None or target.capabilities is None or target.capabilities.structured_output
+    if request.output_schema is None or has_output:
         return request
     ledger.lose("approximated", "the model has no structured output; sent as a forced tool", "output_schema")
     tool = ToolDefinition(OUTPUT_TOOL, _ABOUT, request.output_schema)
     choice = ToolChoice.any() if request.tools else ToolChoice.specific(OUTPUT_TOOL)
     if request.output_name is not None:
         ledger.lose_form("dropped", f"the schema is sent as the tool {OUTPUT_TOOL}", "output_name")
-    asked = replace(request, output_schema=None, output_name=None, tools=(*request.tools, tool), tool_choice=choice)
+    forced = replace(request, output_schema=None, output_name=None, tools=(*request.tools, tool), tool_choice=choice)
     if request.output_description is None:
-        return asked
+        return forced
     ledger.lose_form("moved", f"the schema is sent as the tool {OUTPUT_TOOL}, which has it", "output_description")
     tool = replace(tool, description=f"{_ABOUT}\n\n{request.output_description}")
-    return replace(asked, output_description=None, tools=(*request.tools, tool))
+    return replace(forced, output_description=None, tools=(*request.tools, tool))
 
 
 def described_schema(request: Request, ledger: Ledger) -> Request:
-    """The request as a protocol is asked that has a schema alone: its name and what it is for stand in the schema."""
+    """The request for a protocol that takes a schema alone: its name and its description are moved into the schema."""
     schema = request.output_schema
     if schema is None or (request.output_name is None and request.output_description is None):
         return request
@@ -100,7 +100,7 @@ _IN_SCHEMA: tuple[tuple[str, str, LossWeight], ...] = (
 
 
 def wants_json(request: Request, ledger: Ledger) -> bool:
-    """Whether JSON of any shape is asked for. A schema asks for it already, and False asks for nothing."""
+    """Whether to ask for JSON of any shape. A schema asks for JSON already, and False asks for nothing."""
     if request.json_output is None or (request.json_output and request.output_schema is None):
         return bool(request.json_output)
     why = "the schema asks for JSON already" if request.json_output else "false means the same as leaving it out"
@@ -109,7 +109,7 @@ def wants_json(request: Request, ledger: Ledger) -> bool:
 
 
 def read_name(inner: Wire, fields: dict[str, Any]) -> None:
-    """Pop the name of the schema and what it is for; a name that other protocols would not take stays residue."""
+    """Pop the name and the description of the schema; a name that other protocols would not take stays residue."""
     if type(inner.get("description")) is str and inner["description"]:
         fields["output_description"] = inner.pop("description")
     name = inner.get("name")
@@ -118,7 +118,7 @@ def read_name(inner: Wire, fields: dict[str, Any]) -> None:
 
 
 def write_schema_name(request: Request, ledger: Ledger) -> Wire:
-    """The name of the schema, where it has one that can be sent, and what it is for."""
+    """The keys for the schema's name, if it has one that can be sent, and for its description."""
     name, about, wire = request.output_name, request.output_description, Wire()
     if name is not None:
         if request.output_schema is not None and _NAMES.fullmatch(name):
@@ -135,14 +135,14 @@ def write_schema_name(request: Request, ledger: Ledger) -> Wire:
 
 
 def answers_by_call(request: Request | None) -> bool:
-    """Whether a call of the output tool would be an answer to this request."""
+    """Whether a call of the output tool is an answer to this request."""
     if request is None or request.output_schema is None:
         return False
     return all(not isinstance(tool, ToolDefinition) or tool.name != OUTPUT_TOOL for tool in request.tools)
 
 
 def output_as_text(response: Response, request: Request | None) -> Response:
-    """An answer in which calls of the output tool are the text they stand for."""
+    """The answer with calls of the output tool replaced by text blocks."""
     if not answers_by_call(request) or not any(map(_is_output, response.content)):
         return response
     content = tuple(_as_text(block) if isinstance(block, ToolUseBlock) and _is_output(block) else block
@@ -163,22 +163,22 @@ def _as_text(block: ToolUseBlock) -> TextBlock:
 def forcing(
     encode: Callable[[Request], Encoded], request: Request, target: Target | None, *, names_schemas: bool
 ) -> Encoded:
-    """Encode a request as this reader is asked for structured output; the detour is among the losses."""
+    """Encode a request with its output schema in a form that the target takes; the losses of that come first."""
     ledger = Ledger()
-    asked = forced_output(request, target, ledger)
+    changed = forced_output(request, target, ledger)
     if not names_schemas:
-        asked = described_schema(asked, ledger)
-    encoded = encode(asked)
-    return encoded if asked is request else replace(encoded, losses=(*ledger.losses, *encoded.losses))
+        changed = described_schema(changed, ledger)
+    encoded = encode(changed)
+    return encoded if changed is request else replace(encoded, losses=(*ledger.losses, *encoded.losses))
 
 
 def output_decoder(decoder: StreamDecoder, request: Request | None) -> StreamDecoder:
-    """The decoder, telling calls of the output tool as text where the request wants them so."""
+    """The decoder; if the request wants structured output, calls of the output tool become text in it."""
     return OutputAsText(decoder, request) if answers_by_call(request) else decoder
 
 
 class OutputAsText(ConvertedEvents):
-    """The same for a stream: the events of an output call become those of a text."""
+    """A stream in which the events of a call of the output tool become those of a text block."""
 
     def __init__(self, decoder: StreamDecoder, request: Request | None) -> None:
         super().__init__(decoder)
@@ -201,11 +201,11 @@ class OutputAsText(ConvertedEvents):
                 return event
 
     def complete(self, event: MessageComplete) -> MessageComplete:
-        """The whole says what the deltas said, to the letter."""
-        said = iter(["".join(parts) for parts in self.texts.values()])
+        """The last event, with exactly the texts that the deltas had."""
+        texts = iter(["".join(parts) for parts in self.texts.values()])
         content = list(output_as_text(event.response, self.request).content)
         for place, block in enumerate(event.response.content):
             if _is_output(block):
-                content[place] = TextBlock(next(said, ""), incomplete=block.incomplete)
+                content[place] = TextBlock(next(texts, ""), incomplete=block.incomplete)
         whole = replace(output_as_text(event.response, self.request), content=tuple(content))
         return MessageComplete(whole, event.error)

@@ -1,9 +1,9 @@
-"""Names of tools: derived where a protocol refuses the caller's own, and given back where an answer calls one.
+"""Names of tools: changed where a protocol refuses the caller's own, and changed back in the calls of an answer.
 
-Canonical in, canonical out: a request is named before it is written (``named_here``), and what its answer calls is
-renamed after it was read (``told``). So readers and writers know one name for each tool, which they can say.
+This works on canonical values: the tools of a request are renamed before it is written (``named_here``), and the calls
+of its answer after it was read (``told``). So readers and writers see only names that the protocol takes.
 
-A name that was read from the protocol although it breaks its rule is written back: the rows of tools, calls and
+A name that was read from the protocol although it breaks the rule is written back: the rows of tools, calls and
 results mark it (``verbatim_name``).
 """
 
@@ -38,9 +38,9 @@ Named = TypeVar("Named", ToolDefinition, ToolUseBlock, ToolResultBlock)
 
 
 class NameRule:
-    """Which names a protocol takes: ``longest`` of ``letters``, a class of a regular expression, after a ``first`` one.
+    """The names that a protocol takes: up to ``longest`` of ``letters``, the first in ``first``; regex classes.
 
-    ``results``: results have the names of their tools too.
+    ``results``: whether results carry the names of their tools too.
     """
 
     def __init__(self, letters: str, longest: int, *, first: str = "", results: bool = False) -> None:
@@ -48,12 +48,12 @@ class NameRule:
         self.begin = " and begin with a letter or _" if first else ""
         head = f"(?=[{first}])" if first else ""
         self.fits = Matches(re.compile(f"{head}[{letters}]{{1,{longest}}}"))
-        """Whether names are taken, remembered."""
+        """For each name whether the protocol takes it; results are remembered."""
         self._latest: tuple[Tool, ...] = ()
 
     def all_fit(self, tools: tuple[Tool, ...]) -> bool:
-        """Whether the names of all these tools are taken, as they nearly always are. The latest are remembered: their
-        answer will ask once more, and so will the next request."""
+        """Whether the protocol takes the names of all these tools, which is usual. The latest tools are remembered: the
+        answer and the next request will need the same result."""
         if tools is self._latest:
             return True
         fits = self.fits
@@ -64,18 +64,18 @@ class NameRule:
         return True
 
     def like(self, name: str) -> str:
-        """A name like this one that is taken."""
+        """A name like this one that the protocol takes."""
         found = re.sub(f"[^{self.letters}]+", "_", name)[: self.longest] or "tool"
         return found if self.fits[found] else f"_{found}"[: self.longest]
 
     def why(self, dialect: str) -> str:
-        """The reason of a derived name."""
+        """The reason of the loss for a name that was derived."""
         letters = " ".join(re.findall(r"\w-\w|.", self.letters))
         return f"tool names of {dialect} are up to {self.longest} of {letters}{self.begin}; one was derived"
 
 
 class FreeNames(NameRule):
-    """A protocol that takes any name."""
+    """The rule of a protocol that takes any name."""
 
     def __init__(self) -> None:
         super().__init__(r"\s\S", 64)
@@ -89,7 +89,7 @@ ANY_NAME = FreeNames()
 
 
 def verbatim_name(names: NameRule, *, optional: bool = False) -> Rule:
-    """A rule for rows: a name that was read although it is refused stays as it is. Others were derived before.
+    """A rule for rows: a name that was read although it is refused stays as it is. Others were replaced before.
 
     ``optional``: values may have no name.
     """
@@ -107,7 +107,7 @@ def _as_it_is(value: Any, ledger: Ledger) -> Any:
 
 
 class GivenNames:
-    """Names that must differ by more than their case. One that is taken gets a number behind a ``gap``."""
+    """Names that must differ by more than their case. One that is used already gets a number behind a ``gap``."""
 
     def __init__(self, longest: int, gap: str) -> None:
         self.longest, self.gap = longest, gap
@@ -115,11 +115,11 @@ class GivenNames:
         self._numbers: dict[str, int] = {}  # the last number that a name was given with
 
     def add(self, name: str) -> None:
-        """Take a name as it is."""
+        """Use a name as it is."""
         self._taken.add(name.casefold())
 
     def free(self, name: str) -> str:
-        """The name, or one like it that is not taken yet."""
+        """The name, or one like it that is not used yet."""
         found = name = name[: self.longest]
         while found.casefold() in self._taken:
             number = self._numbers[name] = self._numbers.get(name, 1) + 1
@@ -130,7 +130,7 @@ class GivenNames:
 
 
 class ToolNames:
-    """The names of one request, from the caller's to the protocol's. A name that fits is never given to another tool.
+    """The names of one request, from the caller's to those on the wire. A tool never gets the fitting name of another.
 
     They depend on the tools alone, in their order, so that the same tools always have the same names.
     """
@@ -139,7 +139,7 @@ class ToolNames:
         self.dialect, self.rule = dialect, rule
         self.ledger = Ledger()
         self.given: dict[str, str] = {}
-        """What tools are called here, where their own names are refused."""
+        """The name on the wire by the caller's own name."""
         self._free = GivenNames(rule.longest, "_")
         for name in _taken(tools):
             self._free.add(name)
@@ -162,7 +162,7 @@ class ToolNames:
         return self.given[name]
 
     def named(self, value: Named) -> Named:
-        """A tool, a call or a result with its name here; a difference is declared."""
+        """A tool, a call or a result with its name on the wire; a difference is declared as a loss."""
         own = value.name
         if own is None or (own not in self.given and self._is_verbatim(value)) or self.fit(own) == own:
             return value
@@ -170,23 +170,23 @@ class ToolNames:
         return replace(value, name=self.given[own])
 
     def lose(self, *path: str | int) -> None:
-        """Declare a derived name."""
+        """Declare the loss for a derived name."""
         self.ledger.lose("approximated", self.rule.why(self.dialect), *path)
 
     def message(self, message: Message) -> Message:
-        """A turn whose calls and results have the names of their tools."""
+        """A turn with the names on the wire in its calls and results."""
         content = [self.block(block) for _, block in self.ledger.each(enumerate(message.content), "content")]
         same = all(new is old for new, old in zip(content, message.content, strict=True))
         return message if same else replace(message, content=tuple(content))
 
     def block(self, block: Block) -> Block:
-        """A block of a turn, by the name of its tool if it has one."""
+        """A block of a turn, with its tool's name on the wire if it is a call or a result."""
         if type(block) is ToolUseBlock:
             return self.named(block)
         return self.named(block) if type(block) is ToolResultBlock and self.rule.results else block
 
     def choice(self, choice: ToolChoice) -> ToolChoice:
-        """A choice of tools by the names that they have here. What is not offered keeps its name."""
+        """A choice of tools by their names on the wire. A tool that is not offered keeps its name."""
         if choice.name is not None and self.given.get(choice.name, choice.name) != choice.name:
             self.lose("name")
             choice = replace(choice, name=self.given[choice.name])
@@ -198,7 +198,7 @@ class ToolNames:
 
 
 def _taken(tools: Sequence[Tool]) -> Iterator[str]:
-    """The names that no tool of the caller's is given: that of the output tool, and those of hosted tools."""
+    """The names that no tool of the caller may get: that of the output tool, and those of hosted tools."""
     yield OUTPUT_TOOL
     for tool in tools:
         if type(tool) is ServerTool and is_object(tool.raw) and type(tool.raw.get("name")) is str:
@@ -209,8 +209,8 @@ def _taken(tools: Sequence[Tool]) -> Iterator[str]:
 
 
 def named_here(request: Request, dialect: str, rule: NameRule) -> Adapted[Request] | None:
-    """The request with names that the protocol takes. None, nearly always: all stay."""
-    if rule.all_fit(request.tools) and _all_said_fit(request.messages, rule):
+    """The request with tool names that the protocol takes; None if no name has to change, which is usual."""
+    if rule.all_fit(request.tools) and _all_used_fit(request.messages, rule):
         return None
     names = ToolNames(request.tools, dialect, rule)
     ledger = names.ledger
@@ -225,8 +225,8 @@ def named_here(request: Request, dialect: str, rule: NameRule) -> Adapted[Reques
     return Adapted(named, {}, ledger.losses)
 
 
-def _all_said_fit(messages: Sequence[Message], rule: NameRule) -> bool:
-    """Whether a history has only calls and results whose names are taken."""
+def _all_used_fit(messages: Sequence[Message], rule: NameRule) -> bool:
+    """Whether the protocol takes the names of all calls and results in a history."""
     fits = rule.fits
     for message in messages:
         for block in message.content:
@@ -238,7 +238,7 @@ def _all_said_fit(messages: Sequence[Message], rule: NameRule) -> bool:
 
 
 def choice_named_here(choice: ToolChoice, dialect: str, rule: NameRule) -> Adapted[ToolChoice] | None:
-    """A choice alone, of tools that nobody knows. None if all names stay."""
+    """A choice that is encoded without its tools, with names that the protocol takes; None if no name has to change."""
     chosen = [*choice.allowed] if choice.name is None else [choice.name, *choice.allowed]
     if all(rule.fits[name] for name in chosen):
         return None
@@ -250,7 +250,7 @@ def choice_named_here(choice: ToolChoice, dialect: str, rule: NameRule) -> Adapt
 
 
 class Told(NamedTuple):
-    """A request as a model was told of it, and the caller's own names of the tools that have others there."""
+    """How tools were renamed: the request as the model got it, and ``own``, the caller's names by the changed ones."""
 
     request: Request
     own: Mapping[str, str]
@@ -267,7 +267,7 @@ class Told(NamedTuple):
 
 
 def told(request: Request | None, dialect: str, rule: NameRule) -> Told | None:
-    """What a model was told of the tools of a request. None, nearly always: their own names."""
+    """How the tools were renamed for the model that answers; None if no name had to change, which is usual."""
     if request is None or rule.all_fit(request.tools):
         return None
     names = ToolNames(request.tools, dialect, rule)
@@ -279,7 +279,7 @@ def told(request: Request | None, dialect: str, rule: NameRule) -> Told | None:
 
 
 class OwnNames(ConvertedEvents):
-    """The events of a stream, its calls under the caller's own names."""
+    """A stream in which calls have the caller's own names."""
 
     def __init__(self, decoder: StreamDecoder, told: Told) -> None:
         super().__init__(decoder)

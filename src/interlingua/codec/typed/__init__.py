@@ -1,8 +1,8 @@
 """Python types and JSON: a type as JSON Schema, and a value of that type from what a model wrote.
 
 Tools and typed answers are made with the same functions: ``schemas_of`` gives the schema, ``read_value`` reads a value
-exactly by type, ``without_forced_nulls`` takes out what only a strict schema made the model say, and ``complaints``
-checks a value by a schema that was written by hand. ``Output`` is a typed answer, ``PartialJson`` half of one.
+exactly by type, ``without_forced_nulls`` removes nulls that only a strict schema made the model write, ``complaints``
+checks a value by a schema that was written by hand. ``Output`` reads an answer, ``PartialJson`` an incomplete one.
 """
 
 from .checking import complaints

@@ -1,7 +1,7 @@
 """A light check of a value by JSON Schema, for tools whose schema was written by hand or came from a server.
 
 Shapes only: ``type``, ``enum``, ``const``, ``required``, ``properties``, ``additionalProperties``, ``items``,
-``prefixItems``, the unions and local ``$ref``. Bounds, patterns and formats are the tool's own business.
+``prefixItems``, the unions and local ``$ref``. The tool itself must check bounds, patterns and formats.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..schema.walk import (
 __all__ = ["complaints"]
 
 MOST, LONGEST = 20, 2000
-"""How many complaints are told, and how many characters one may have."""
+"""How many complaints are returned, and how many characters one may have."""
 
 
 def complaints(value: Json, schema: Schema) -> list[str]:
@@ -39,7 +39,7 @@ def complaints(value: Json, schema: Schema) -> list[str]:
 
 
 class _Check:
-    """One value against one schema. What a reference came to is kept: unions may ask again and again."""
+    """Checks one value by one schema. The result for a reference is kept: unions may need it repeatedly."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -57,8 +57,8 @@ class _Check:
     def by_ref(self, value: Json, node: Schema, at: str) -> Iterator[str]:
         key = (at, str(node["$ref"]))
         if key not in self._known:
-            self._known[key] = []  # for one that leads back to itself
-            found = resolve(node["$ref"], self._root)  # None for one that leads elsewhere: it is not followed
+            self._known[key] = []  # the result if the reference leads back to itself
+            found = resolve(node["$ref"], self._root)  # None for a reference to another document: nothing is checked
             self._known[key] = _first(self.complaints(value, found, at))
         yield from self._known[key]
 
@@ -119,7 +119,7 @@ class _Check:
         yield from self._by_union(value, branches_of(node, "oneOf"), at)
 
     def _by_union(self, value: Json, branches: list[Any], at: str) -> Iterator[str]:
-        """One branch must fit; that only one does is not asked, since branches often differ by what we do not check."""
+        """One branch must fit. More may, even of ``oneOf``: branches often differ in something that we do not check."""
         tried = [_first(self.complaints(value, branch, at)) for branch in branches]
         if all(tried):
             why = " / ".join(_first(one for some in tried for one in some))
@@ -144,7 +144,7 @@ _KEYWORDS: dict[str, _Keyword] = {
 
 
 def _first(found: Iterator[str]) -> list[str]:
-    """The first different complaints. References that fan out say the same one again and again."""
+    """The first complaints, each once. References that fan out repeat the same one again and again."""
     return list(islice(dict.fromkeys(islice(found, MOST * MOST)), MOST))
 
 

@@ -1,7 +1,7 @@
-"""Reading docstrings: what a function says of itself, and of each parameter.
+"""Reading docstrings: the description of a function, and that of each parameter.
 
 Three styles are known, also mixed: Google (``Args:``), NumPy (``Parameters`` over dashes), reST (``:param x:``). Only
-what speaks of parameters is taken out; the rest, ``Returns`` and all, stays in the text.
+the descriptions of parameters are taken out; the rest, such as ``Returns``, stays in the text.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s")
 
 
 class Docstring(NamedTuple):
-    """What a docstring says."""
+    """The parts of a docstring."""
 
     text: str
-    """Of the whole, without what it says of parameters."""
+    """The text without the descriptions of parameters."""
     parameters: dict[str, str]
 
 
 class _Found(NamedTuple):
-    """What a style made of the lines from one place on."""
+    """The lines of each parameter in a section of one style, and the index of the line behind the section."""
 
     entries: dict[str, list[str]]
     end: int
 
 
 def read_docstring(doc: str | None) -> Docstring:
-    """The text of a docstring, and its words on each parameter."""
+    """The text of a docstring, and its description of each parameter."""
     lines = inspect.cleandoc(doc or "").splitlines()
     kept: list[str] = []
     parameters: dict[str, str] = {}
@@ -53,10 +53,10 @@ def read_docstring(doc: str | None) -> Docstring:
             kept.append(lines[at])
             at += 1
         else:
-            parameters |= {name: _prose(said) for name, said in found.entries.items()}
+            parameters |= {name: _prose(entry) for name, entry in found.entries.items()}
             at = found.end
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in kept)).strip()
-    return Docstring(text, {name: said for name, said in parameters.items() if said})
+    return Docstring(text, {name: words for name, words in parameters.items() if words})
 
 
 # ------------------------------------------------------------------------------------------------------- the styles
@@ -69,13 +69,13 @@ def _google(lines: list[str], at: int) -> _Found | None:
     body = lines[at + 1 : end]
     entries: dict[str, list[str]] = {}
     outer = min((_indent(line) for line in body if line.strip()), default=0)
-    said: list[str] = []
+    current: list[str] = []
     for line in body:
         entry = _GOOGLE_ENTRY.fullmatch(line) if _indent(line) == outer else None
         if entry:
-            said = entries[entry[1]] = [entry[2] or ""]
+            current = entries[entry[1]] = [entry[2] or ""]
         else:
-            said.append(line)
+            current.append(line)
     return _Found(entries, end) if entries else None
 
 
@@ -123,7 +123,7 @@ def _is_rule(lines: list[str], at: int) -> bool:
 
 
 def _end_of_body(lines: list[str], at: int) -> int:
-    """Behind the lines that are indented below ``at``; blank ones at the end are not of the body."""
+    """The index behind the lines that are indented below line ``at``, without blank lines at the end."""
     end = at + 1
     for index in range(at + 1, len(lines)):
         if lines[index].strip():

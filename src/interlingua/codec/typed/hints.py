@@ -1,8 +1,8 @@
 """Type hints as msgspec reads them, and the types that it cannot build alone.
 
 Words in ``Annotated[str, "..."]`` and constraints of other libraries (pydantic's ``Field``, ``annotated_types``) become
-``msgspec.Meta``. Types that msgspec does not know are known by their manners: a pydantic model by its methods, a path
-by its class. pydantic itself is never imported.
+``msgspec.Meta``. Of the types that msgspec does not know, a pydantic model is recognised by its methods, a path by its
+class. pydantic itself is never imported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "p
 
 
 def plain_hint(hint: Any) -> Any:
-    """``hint`` with all that is said in its ``Annotated`` parts said as ``msgspec.Meta``, at any depth."""
+    """``hint`` with the notes in its ``Annotated`` parts as ``msgspec.Meta``, at any depth."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         base, *notes = args
@@ -40,11 +40,11 @@ def plain_hint(hint: Any) -> Any:
 
 
 def description_of(hint: Any) -> str | None:
-    """The last words in the outermost ``Annotated``."""
+    """The last description in the outermost ``Annotated``."""
     if get_origin(hint) is not Annotated:
         return None
-    said = [meta.description for meta in _metas(get_args(hint)[1:]) if meta.description]
-    return said[-1] if said else None
+    descriptions = [meta.description for meta in _metas(get_args(hint)[1:]) if meta.description]
+    return descriptions[-1] if descriptions else None
 
 
 def _metas(notes: Iterable[Any]) -> Iterator[msgspec.Meta]:
@@ -73,7 +73,7 @@ def _foreign(note: Any) -> Iterator[msgspec.Meta]:
 
 
 def schema_of(cls: Any) -> dict[str, Json]:
-    """A ``schema_hook``."""
+    """The ``schema_hook`` for msgspec."""
     if hasattr(cls, "model_json_schema"):
         found: dict[str, Json] = cls.model_json_schema()
         return {key: value for key, value in found.items() if key != "title" or value != cls.__name__}
@@ -83,7 +83,7 @@ def schema_of(cls: Any) -> dict[str, Json]:
 
 
 def build(cls: Any, value: Json) -> Any:
-    """A ``dec_hook``. What it raises becomes a complaint with the place."""
+    """The ``dec_hook`` for msgspec, which adds the place to an error that is raised here."""
     if hasattr(cls, "model_validate_json"):
         return _validated(cls, value)
     if isinstance(cls, type) and issubclass(cls, PurePath):
@@ -101,12 +101,12 @@ def _validated(cls: Any, value: Json) -> Any:
         list_errors = getattr(error, "errors", None)
         if list_errors is None:
             raise
-        told = (f"{'.'.join(map(str, one['loc'])) or cls.__name__}: {one['msg']}" for one in list_errors())
-        raise ValueError("; ".join(told)) from None
+        errors = (f"{'.'.join(map(str, one['loc'])) or cls.__name__}: {one['msg']}" for one in list_errors())
+        raise ValueError("; ".join(errors)) from None
 
 
 def said(value: Any) -> Json:
-    """An ``enc_hook``: what a value of such a type says as JSON."""
+    """The ``enc_hook`` for msgspec: the JSON value of a pydantic model, a path, or a string of a subclass."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if isinstance(value, str):  # a subclass, which msgspec refuses

@@ -1,4 +1,4 @@
-"""A typed answer: the schema that a model is asked for, and the way back from its text to a value of the type."""
+"""A typed answer: the schema that is sent to the model, and reading its text as a value of the type."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["Output", "output_of"]
 T = TypeVar("T")
 
 RESULT = "result"
-"""The one property of the object that holds a value which is no object: many providers answer with objects only."""
+"""The property in which a value that is no object is wrapped: many providers answer with objects only."""
 DEFINITIONS = ("$defs", "definitions")
 FENCE = "```"
 DEEPEST = Limits().depth
 
 
 class Output(Generic[T]):
-    """What an answer has to be. ``schema`` is what the model is asked for; its root is an object."""
+    """What an answer has to be. ``schema`` is what is sent to the model; its root is an object."""
 
     def __init__(self, types: Sequence[Any], schemas: Sequence[Schema], definitions: Schema) -> None:
         """``types`` are tried in order; none means that the value is checked by its schema, and stays as it is."""
@@ -45,7 +45,7 @@ class Output(Generic[T]):
         self.schema = all_required(self._own, self._own)
 
     def read(self, text: str) -> T:
-        """The value that a text spells. Raises ``ValueError`` that says what is wrong with it."""
+        """The value that a text holds. Raises ``ValueError`` that lists what is wrong with it."""
         value = self._unwrapped(_parsed(text))
         if found := [] if self._types else complaints(value, self._root):
             raise ValueError(_listed(found))
@@ -62,7 +62,7 @@ class Output(Generic[T]):
         raise ValueError(_listed(reasons))
 
     def inside(self, value: Json) -> Json:
-        """The part of an answer that is the value itself: all of it, or what it was wrapped in."""
+        """The value in an answer: the answer itself, or what stands in the property that the value is wrapped in."""
         return value.get(RESULT) if self.wrapped and is_schema(value) else value
 
     def _unwrapped(self, value: Json) -> Json:
@@ -71,7 +71,7 @@ class Output(Generic[T]):
         return self.inside(without_added_nulls(value, self._own))
 
     def _likely(self, value: Json) -> list[int]:
-        """The types in the order in which they are tried: first those that know every name in the value."""
+        """The indexes of the types, in the order to try them: first those that know most names of the value."""
         places = range(len(self._types))
         if len(places) == 1 or not is_schema(value):
             return list(places)
@@ -110,7 +110,7 @@ def _members(kind: Any) -> tuple[Any, ...]:
 
 
 def _wrapped(root: Schema) -> Schema:
-    """An object with the value as its one property. References go on to name what they named."""
+    """An object with the value as its one property. References are changed to name the same parts as before."""
     shared = {name: root[name] for name in DEFINITIONS if name in root}
     inner = {name: value for name, value in root.items() if name not in DEFINITIONS}
     whole: Schema = {
@@ -125,7 +125,7 @@ def _wrapped(root: Schema) -> Schema:
 
 
 def _moved(ref: str) -> str:
-    """What a reference is called behind the property; definitions stay where they are."""
+    """A reference to a part that is now below the property; definitions stay where they are."""
     inside = (ref == "#" or ref.startswith("#/")) and not ref.startswith(_AT_HOME)
     return f"#/properties/{RESULT}{ref[1:]}" if inside else ref
 

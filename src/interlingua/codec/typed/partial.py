@@ -1,4 +1,4 @@
-"""Half of a JSON text: what it says so far. Each character is read once, however many pieces the text comes in."""
+"""Reading a JSON text that is not complete yet. Each character is read once, in however many pieces the text comes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LONGEST_ESCAPE = 12
 
 
 class PartialJson:
-    """``feed`` it the text; ``value`` is what has come: one object that grows, where a string may still be half.
+    """Pass the text to ``feed``; ``value`` is what it holds so far: one object that grows, with perhaps half a string.
 
-    Text before the first bracket is passed by. A number or a word is there when it is whole. Nothing is ever raised:
-    what is no JSON is read as well as it goes, for the whole text is checked later.
+    Text before the first bracket is skipped. A number or a word is in the value once it is complete. Nothing is ever
+    raised: text that is not JSON is read as far as possible, because the whole text is checked later.
     """
 
     def __init__(self) -> None:
@@ -42,12 +42,12 @@ class PartialJson:
 
     @property
     def value(self) -> Json:
-        """What has come; None if nothing has."""
+        """The value so far; None before the first bracket."""
         self._show_string()
         return self._root
 
     def feed(self, text: str) -> None:
-        """The next piece of the text."""
+        """Read the next piece of the text."""
         text, self._rest = self._rest + text, ""
         at = 0
         while at < len(text) and not self._over:
@@ -59,7 +59,7 @@ class PartialJson:
                 found = _START.search(text, at)
                 at = len(text) if found is None else found.start()
                 if found is not None:
-                    at = self._mark(text, at)
+                    at = self._read_sign(text, at)
 
     def _between(self, text: str, at: int) -> int:
         if word := _WORD.match(text, at):
@@ -67,30 +67,30 @@ class PartialJson:
             return word.end()
         if self._word:
             self._end_word()
-        return self._mark(text, at)
+        return self._read_sign(text, at)
 
-    def _mark(self, text: str, at: int) -> int:
-        mark = text[at]
-        if mark == '"':
+    def _read_sign(self, text: str, at: int) -> int:
+        sign = text[at]
+        if sign == '"':
             top_is_object = isinstance(self._open[-1], dict)
             self._string, is_key = [], top_is_object and self._keys[-1] is None
             self._place = None if is_key else self._add("")
-        elif mark in "{[":
-            inner: Any = {} if mark == "{" else []
+        elif sign in "{[":
+            inner: Any = {} if sign == "{" else []
             if self._open:
                 self._add(inner)
             else:
                 self._root = inner
             self._open.append(inner)
             self._keys.append(None)
-        elif mark in "}]":
+        elif sign in "}]":
             self._open.pop()
             self._keys.pop()
             self._over = not self._open
         return at + 1
 
     def _add(self, value: Json) -> tuple[Any, Any]:
-        """Put a value into the innermost object or list; where it is now."""
+        """Put a value into the innermost object or list. Return that and the key of the value."""
         top = self._open[-1]
         if isinstance(top, list):
             top.append(value)  # pyright: ignore[reportUnknownMemberType]
@@ -137,7 +137,7 @@ class PartialJson:
 
 
 class PartialOutput:
-    """What has come of a typed answer, read from the events of its stream."""
+    """The value of a typed answer so far, read from the events of its stream."""
 
     def __init__(self, output: Output[Any]) -> None:
         self._output = output
@@ -150,7 +150,7 @@ class PartialOutput:
         return self._output.inside(self._json.value)
 
     def see(self, event: object) -> None:
-        """The next event of the stream. Each text begins anew: the last one is the answer."""
+        """Read the next event of the stream. Each text block begins a new value: the last one is the answer."""
         if type(event) is BlockStart and type(event.block) is TextBlock:
             self._index, self._json = event.index, PartialJson()
         elif type(event) is TextDelta and event.index == self._index:

@@ -56,7 +56,7 @@ def _classes(types: Sequence[Any]) -> dict[Any, Any]:
 
 
 def _names(cls: Any) -> tuple[str, str]:
-    """Under which names msgspec may have put a class: its own, or where two have the same, the full one."""
+    """The names that msgspec may have given to a class: its own, or the full one where two have the same."""
     bare = getattr(cls, "__origin__", cls)
     arguments = ", ".join(getattr(arg, "__name__", repr(arg)) for arg in getattr(cls, "__args__", ()))
     own = f"{bare.__name__}[{arguments}]" if arguments else bare.__name__
@@ -65,14 +65,14 @@ def _names(cls: Any) -> tuple[str, str]:
 
 
 def _described(schema: Schema, cls: Any, info: Any) -> Schema:
-    """With an Enum's values as declared, and the words that a class has for its fields."""
+    """The schema of a class, with an Enum's values as declared and the descriptions that the class has for fields."""
     if isinstance(cls, type) and issubclass(cls, Enum):
         return {**schema, "enum": [member.value for member in cls]}
     doc = read_docstring(schema.get("description"))
     words = {**doc.parameters, **_annotated(cls)}
-    said = {field.encode_name: words[field.name] for field in getattr(info, "fields", ()) if field.name in words}
+    about = {field.encode_name: words[field.name] for field in getattr(info, "fields", ()) if field.name in words}
     properties = {
-        name: {**field, "description": said[name]} if name in said and "description" not in field else field
+        name: {**field, "description": about[name]} if name in about and "description" not in field else field
         for name, field in properties_of(schema).items()
     }
     described = {**schema, **({"properties": properties} if properties else {})}
@@ -109,7 +109,7 @@ class _Hoist:
         return _renamed({key: value for key, value in node.items() if key != "$defs"}, names)
 
     def _free_name(self, name: str, closure: Schema) -> str:
-        """The name itself, unless something else bears it already."""
+        """The name itself, or one with a number if another definition has that name."""
         free, count = name, 1
         while free in self.definitions.keys() | self._closures.keys() and self._closures.get(free) != closure:
             count += 1
@@ -135,7 +135,7 @@ def _renamed(node: Any, names: dict[str, str]) -> Any:
 
 
 def _tidied(node: Any, at: str = "#") -> Any:
-    """Without titles that only repeat a name, and with the type of an ``enum``, which some vendors ask for."""
+    """A schema without titles that only repeat a name, and with the type of an ``enum``, which some vendors require."""
     if not is_schema(node):
         return node
     tidy = map_subschemas(node, _tidied, at)

@@ -16,7 +16,7 @@ __all__ = ["complaint_of", "read_value", "without_forced_nulls"]
 
 
 def read_value(value: Json, type_: Any) -> Any:
-    """Exactly by type; only a float without a fraction may stand for an integer, as in JSON Schema."""
+    """Read a value exactly by type; only a float without a fraction is taken as an integer, as in JSON Schema."""
     try:
         return msgspec.convert(value, type_, str_keys=True, dec_hook=build)
     except msgspec.ValidationError:
@@ -44,15 +44,15 @@ def _whole(value: Json) -> Json:
 
 
 def complaint_of(error: msgspec.ValidationError, name: str) -> str:
-    """msgspec's words, with the place counted from ``name``: ``$`` is that there."""
+    """msgspec's message, with ``name`` in the place of its ``$``."""
     text, _, place = str(error).partition(" - at ")
     return f"`{name}{place.strip('`').removeprefix('$')}`: {text}" if place else f"`{name}`: {text}"
 
 
 def without_forced_nulls(value: Schema, schema: Schema) -> Schema:
-    """Without the nulls that strict mode forced, and without those at the top that can only mean "absent".
+    """``value`` without the nulls that strict mode forced, and without those at the top that can only mean "absent".
 
-    A schema that cannot be strict gets no forced nulls, but models send them all the same.
+    Where a schema cannot be strict, no nulls are forced, but models send them all the same.
     """
     restored = restore_optional(value, schema)
     if None not in restored.values():
