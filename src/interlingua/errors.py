@@ -8,11 +8,11 @@ Exception
     │   └── NotConfigured        auth: no key, or no such provider, is configured
     ├── ServerError              server_error: the provider failed
     ├── NetworkError             network: it could not be reached, or the connection broke
-    ├── RequestTimeoutError      timeout: nobody answered in time
+    ├── RequestTimeoutError      timeout: no answer came in time
     ├── ContextOverflowError     context_overflow: the conversation is too long for the model
     ├── InvalidRequestError      invalid_request: the provider would not take the request
     │   ├── ParseError           what the wire says is not what it should be
-    │   └── LossyTranslation     something would be lost, and the caller asked to be stopped
+    │   └── LossyTranslation     something would be lost, and the caller asked for an error then
     ├── ToolStateError           tool_error: calls and results do not match
     ├── StoreError               other: a session could not be written to its store, or read from it
     ├── OutputError              other: the model gave no answer of the type that was asked for
@@ -99,7 +99,7 @@ class AdapterError(Exception):
         self.extras: dict[str, Any] = extras or {}
 
     def __eq__(self, other: object) -> bool:
-        """The same failure; the partial ``response`` that rides along is left out, since it holds the error itself."""
+        """Whether it is the same failure; the partial ``response`` is not compared, since it holds the error itself."""
         if type(self) is not type(other):
             return False
         return {**self.__dict__, "response": None} == {**other.__dict__, "response": None}
@@ -108,10 +108,10 @@ class AdapterError(Exception):
         return hash((type(self), self.message, self.provider_status, self.provider_code))
 
     def __repr__(self) -> str:
-        told = {
+        shown = {
             k: v for k, v in self.__dict__.items() if v not in (None, "", {}, 0) and k not in ("response", "extras")
         }
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in told.items())})"
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message,), self.__dict__.copy()  # state apart: a partial response refers back to us
@@ -150,7 +150,7 @@ class NetworkError(AdapterError):
 
 
 class RequestTimeoutError(AdapterError):
-    """Nobody answered in time."""
+    """No answer came in time."""
 
     default_class = ErrorClass.timeout
 
@@ -172,7 +172,7 @@ class ParseError(InvalidRequestError):
 
 
 class LossyTranslation(InvalidRequestError):
-    """Something would be lost in translation, and the caller asked to be stopped. ``losses`` says what."""
+    """Something would be lost in translation, and the caller asked for an error then. ``losses`` says what."""
 
     losses: tuple[Loss, ...] = ()
 
@@ -188,7 +188,7 @@ class StoreError(AdapterError):
 
     ``response`` is the answer that was just received, if there is one: it is in the session's history, and the next
     save writes it. ``retryable`` says whether the same write may succeed later (a full disk, a locked database); it is
-    False when somebody else has changed the stored session.
+    False when another program has changed the stored session.
     """
 
 

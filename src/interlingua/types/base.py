@@ -19,7 +19,7 @@ from msgspec.structs import force_setattr
 __all__ = ["Json", "Value", "altered"]
 
 Json = Any
-"""A parsed JSON value. The alias says intent; a recursive type would make every access a cast."""
+"""A parsed JSON value. The alias shows what is meant; with a recursive type every access would need a cast."""
 
 
 class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, gc=False):
@@ -33,7 +33,7 @@ V = TypeVar("V", bound=Value)
 
 
 def altered(value: V, **fields: Any) -> V:
-    """A copy with other values of some fields. They are ours and right: nothing is checked, as ``replace`` does."""
+    """A copy with other values of some fields. Unlike ``replace`` it checks nothing: the values must be right."""
     changed = copy(value)
     for name, held in fields.items():
         force_setattr(changed, name, held)

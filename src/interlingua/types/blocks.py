@@ -2,8 +2,8 @@
 
 Every block may carry a ``signature`` (an opaque proof; some providers sign any part) and a ``cache`` mark. A block
 that was still open when its answer broke off is ``incomplete``: it is kept, but never run and never sent as finished.
-Opaque state (signatures, redacted data, server-tool payloads, opaque blocks) belongs to whoever issued it and
-goes back to no one else: see ``Message.origin``.
+Opaque state (signatures, redacted data, server-tool payloads, opaque blocks) belongs to its issuer and is never
+sent to another one: see ``Message.origin``.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ NUMBERS = frozenset({int, type(None)})
 FLAGS = frozenset({bool, type(None)})
 KINDS = ("json", "text")
 NOTHING: tuple[()] = ()
-"""The empty tuple, of which there is one: guards compare by identity, which is cheapest."""
+"""The empty tuple, which exists only once: guards compare by identity, which is cheapest."""
 
 
 class CacheMark(Value, frozen=True):
-    """The prompt up to and including the marked thing is worth caching. ``ttl`` is the provider's word, if any."""
+    """The prompt up to and including the marked part is worth caching. ``ttl`` is how long, in the provider's words."""
 
     ttl: str | None = None
 
@@ -108,9 +108,9 @@ class UrlSource(Value, frozen=True, tag_field="type", tag="url"):
 
 
 class FileSource(Value, frozen=True, tag_field="type", tag="file"):
-    """Media stored with one provider, which alone knows the id; ``dialect`` is whose it is, where known.
+    """Media stored with one provider, which alone knows the id; ``dialect`` is that provider's, if known.
 
-    Equality asks what is meant, not who stores it, as with ``Message.origin``.
+    Equality does not compare ``dialect``, just as it does not compare ``Message.origin``.
     """
 
     file_id: str
@@ -213,7 +213,7 @@ class DocumentBlock(BlockBase, frozen=True, tag="document"):
 
 
 class AudioBlock(BlockBase, frozen=True, tag="audio"):
-    """Sound to be heard. ``transcript`` is what was said, where the provider tells."""
+    """Sound to be heard. ``transcript`` is the text that is spoken, if the provider returns it."""
 
     source: Source
     transcript: str | None = None
@@ -281,7 +281,7 @@ class ToolUseBlock(BlockBase, frozen=True, tag="tool_use"):
 
 
 class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
-    """What a tool answered. ``is_error`` is three-valued: ``None`` means the wire did not say."""
+    """What a tool answered. ``is_error`` has three values: ``None`` means that the wire has no such key."""
 
     tool_use_id: str
     content: tuple[Block, ...] = ()
@@ -340,7 +340,7 @@ class ServerToolUseBlock(BlockBase, frozen=True, tag="server_tool_use"):
 
 
 class ServerToolResultBlock(BlockBase, frozen=True, tag="server_tool_result"):
-    """What the provider's own tool found. ``content`` stays in the words of ``dialect``."""
+    """What the provider's own tool found. ``content`` is kept as ``dialect`` writes it."""
 
     tool_use_id: str
     name: str

@@ -1,4 +1,4 @@
-"""Who will read a request, and what that reader can do."""
+"""The model that will read a request, and what it can do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["AdapterCapabilities", "Target"]
 class AdapterCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one model accepts and returns.
 
-    ``known`` is False for a model that nobody knows: then the abilities are those of its protocol, and no request is
-    refused because of them.
+    ``known`` is False for an unknown model: then the abilities are those of its protocol, and no request is refused
+    because of them.
     """
 
     images: bool = False
@@ -39,8 +39,8 @@ class AdapterCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True)
 class Target(Struct, frozen=True, omit_defaults=True):
     """The reader of a request.
 
-    ``quirks`` is the dialect's own struct of known deviations; ``shares`` names the providers whose signatures this
-    one understands.
+    ``quirks`` is the dialect's own struct of known deviations; ``shares`` names other providers whose signatures this
+    reader understands.
     """
 
     provider: str | None = None

@@ -1,8 +1,8 @@
 """Values are checked where they are built, so that a mistake is named there and not where the value is sent or loaded.
 
 Each type has a guard in its ``__post_init__``: a few comparisons of exact types, which is all that a right value costs.
-Only when a guard fails does ``check`` look at every field, turn what is meant plainly into what is stored (a list into
-a tuple, a string in a list of blocks into a text block), and raise ``TypeError`` for the rest.
+Only when a guard fails does ``check`` read every field, convert what is clear (a list into a tuple, a string in a list
+of blocks into a text block), and raise ``TypeError`` for the rest.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def check_arguments(owner: str, given: Mapping[str, Any], hints: Mapping[str, An
 
 
 def check_content(value: Struct, name: str, content: Any, text_block: Any) -> None:
-    """Store what may stand for blocks: a string, a block, or an iterable of both."""
+    """Store a string, a block, or an iterable of both as a tuple of blocks."""
     if isinstance(content, str):
         force_setattr(value, name, (text_block(content),))
         return

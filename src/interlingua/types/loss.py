@@ -1,4 +1,4 @@
-"""What a translation could not say, or had to say otherwise."""
+"""What a translation could not express, or had to express otherwise."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .base import Json
 __all__ = ["Encoded", "Loss", "LossKind", "LossWeight", "WireError"]
 
 LossKind = Literal["dropped", "approximated", "moved", "added"]
-"""What became of what could not be said as it was."""
+"""What was done with something that could not be expressed as it was."""
 LossWeight = Literal["state", "content", "form"]
-"""What it touches: whether the conversation can go on, what is said in it, or only how it is said."""
+"""What a loss affects: whether the conversation can go on, what is said in it, or only how it is written."""
 
 
 class Loss(Struct, frozen=True):
-    """One difference between what was meant and what the wire says.
+    """One difference between the canonical value and what was written to the wire.
 
     ``path`` is a place in the canonical value, e.g. ``messages/3/content/1``. ``weight`` says how much it matters:
     ``state``, the conversation cannot go on the same (a thread, a stored response, reasoning of another issuer);

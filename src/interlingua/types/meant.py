@@ -1,6 +1,6 @@
-"""What people write in the place of a value, where its meaning is plain: ``thinking="high"``, ``tool_choice="any"``.
+"""Short forms that people may write in the place of a value: ``thinking="high"``, ``tool_choice="any"``.
 
-Anything else is a ``TypeError`` that says what was expected. Nothing here is called for what comes from a wire.
+Anything else is a ``TypeError`` that says what was expected. Values that were read from a wire do not come here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["as_choice", "as_message", "as_thinking_fields", "check_model"]
 CHOICES = {"auto": "auto", "any": "any", "required": "any", "none": "none"}
 MODES = ("adaptive", "enabled", "disabled", "between_tools")
 MOST_WORDS = 3
-"""Of a model's name: some servers name a model by a path with spaces."""
+"""The most words in the name of a model: some servers name a model by a path with spaces."""
 
 
 def as_message(value: Any) -> Any:
-    """A string is the user's; a dict with a role and plain content is a message. Others are left to the check."""
+    """The message for a string (a user's) or for a dict with a role and plain content; other values as they are."""
     if isinstance(value, str):
         return Message("user", value)
     if not isinstance(value, Mapping):
@@ -51,7 +51,7 @@ def _as_part(part: Any) -> Any:
 
 
 def as_choice(value: Any, tools: Any) -> Any:
-    """A word, or the name of one of the tools."""
+    """The choice for a word or for the name of one of the tools; a value that is no string as it is."""
     if not isinstance(value, str):
         return value
     if value in CHOICES:
@@ -78,7 +78,7 @@ def as_thinking_fields(value: Any) -> dict[str, Any] | None:
 
 
 def check_model(model: Any) -> None:
-    """Refuse a sentence in the place of a model's name: the second place of ``Request`` is not the system prompt."""
+    """Refuse a sentence as the name of a model: the second argument of ``Request`` is not the system prompt."""
     if not isinstance(model, str) or not any(map(str.isspace, model)):
         return
     if len(model.split()) > MOST_WORDS or "\n" in model or model.rstrip().endswith((".", "!", "?")):

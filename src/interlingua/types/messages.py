@@ -20,7 +20,7 @@ __all__ = ["Message", "Origin"]
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):
-    """The issuer of a message: its signatures and ids mean something to this one only."""
+    """The issuer of a message: no other one understands its signatures and ids."""
 
     provider: str | None = None
     dialect: str | None = None
@@ -38,7 +38,7 @@ class Message(Value, frozen=True):
     """One turn, or a part of one. A plain string as content becomes one text block.
 
     Tool results live in messages of role ``tool``; one such message answers one assistant turn.
-    Two messages are equal when they say the same: ``origin`` tells who said it and is left out.
+    Equality does not compare ``origin``, which tells who wrote the message.
     """
 
     role: Role

@@ -1,4 +1,4 @@
-"""What is asked of a model."""
+"""A request: one call of a model."""
 
 from __future__ import annotations
 
@@ -54,61 +54,61 @@ class Request(Value, frozen=True):
     model: str | None = None
     """The model's name, as its provider writes it."""
     system: tuple[Block, ...] = ()
-    """What the model is told before the conversation."""
+    """The system prompt: instructions before the conversation."""
     tools: tuple[Tool, ...] = ()
-    """What the model may call."""
+    """The tools that the model may call."""
     tool_choice: ToolChoice | None = None
-    """Whether it must call, and what."""
+    """Whether the model must call a tool, and which ones it may call."""
     max_output_tokens: int | None = None
-    """Where the answer is cut off, reasoning included."""
+    """The most tokens of the answer, reasoning included; a longer one is cut off."""
     temperature: int | float | None = None
-    """How freely tokens are drawn; 0 is the least."""
+    """How random the choice of tokens is; 0 is the least."""
     top_p: int | float | None = None
-    """Draw from the likeliest tokens that together have this share."""
+    """Choose from the likeliest tokens that together have this probability."""
     top_k: int | None = None
-    """Draw from so many of the likeliest tokens."""
+    """Choose from this number of the likeliest tokens."""
     stop_sequences: tuple[str, ...] = ()
     """Texts at which the answer ends."""
     seed: int | None = None
-    """Where the provider has it: draw the same way again."""
+    """The same number makes the same random choices again, where the provider supports it."""
     output_schema: dict[str, Json] | None = None
     """The JSON Schema that the answer shall satisfy."""
     thinking: Thinking | None = None
     """How much to reason."""
     metadata: dict[str, Json] = {}
-    """The caller's own words to the provider, such as ``user_id``."""
+    """The caller's own data for the provider, such as ``user_id``."""
     service_tier: str | None = None
-    """The provider's word for how fast, and at which price."""
+    """The provider's word for a speed and its price."""
     betas: tuple[str, ...] = ()
-    """Features in preview that are asked for by name."""
+    """The names of preview features to enable."""
     stream: bool | None = None
     """Whether the answer comes event by event. A client sets it by the verb that is called."""
     request_id: str | None = None
-    """By which the call can be cancelled, and found in logs."""
+    """The id by which the call can be cancelled, and found in logs."""
     output_name: str | None = None
-    """What ``output_schema`` is called, in protocols that name it."""
+    """The name of ``output_schema``, for protocols that have one."""
     verbosity: str | None = None
     """How long the answer shall be: ``low``, ``medium`` or ``high``."""
     frequency_penalty: int | float | None = None
-    """How much a token is held back for each time it was said."""
+    """How much less likely a token becomes each time it is used."""
     presence_penalty: int | float | None = None
-    """How much a token is held back that was said at all."""
+    """How much less likely a token becomes once it was used."""
     n: int | None = None
     """How many answers to give. A response holds the first; the others are in its ``extras``."""
     logprobs: bool | None = None
     """Whether the answer tells how likely each token was."""
     top_logprobs: int | None = None
-    """For how many of the likeliest tokens."""
+    """For how many of the likeliest tokens in each place the answer tells that."""
     prompt_cache_key: str | None = None
     """A name for requests that begin alike, so that they reach the same cache."""
     store: bool | None = None
     """Whether the provider keeps the answer."""
     user: str | None = None
-    """Who asks. Newer requests of OpenAI say ``metadata["user_id"]`` instead, which is another key."""
+    """An id of the end user. Newer requests of OpenAI have ``metadata["user_id"]`` instead, which is another key."""
     json_output: bool | None = None
-    """Whether the answer shall be JSON of any shape; ``output_schema`` says which."""
+    """Whether the answer shall be JSON of any shape; ``output_schema`` asks for a certain one."""
     output_description: str | None = None
-    """What ``output_schema`` is for: the model reads it."""
+    """What ``output_schema`` is for, as a hint to the model."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 
@@ -175,15 +175,15 @@ class Request(Value, frozen=True):
             check(self)
 
     def _as_meant(self) -> None:
-        """Store what is plainly meant, and look at every field: nobody but a caller passes these."""
+        """Convert the short forms that callers may pass, and check every field."""
         if type(self.system) is not tuple:
             check_content(self, "system", self.system, TextBlock)
         meant: dict[str, Any] = {
-            "tools": _several(self.tools, Value),
-            "stop_sequences": _several(self.stop_sequences),
-            "betas": _several(self.betas),
+            "tools": _as_tuple(self.tools, Value),
+            "stop_sequences": _as_tuple(self.stop_sequences),
+            "betas": _as_tuple(self.betas),
         }
-        messages = _several(self.messages, (Message, Mapping))
+        messages = _as_tuple(self.messages, (Message, Mapping))
         meant["messages"] = tuple(map(as_message, messages)) if hasattr(messages, "__iter__") else messages
         if (fields := as_thinking_fields(self.thinking)) is not None:
             meant["thinking"] = Thinking(**fields)
@@ -220,8 +220,8 @@ Parameter = Literal[
 """The fields of a request that a model may refuse while it takes the rest."""
 
 
-def _several(value: Any, kind: Any = ()) -> Any:
-    """One of something as several, and a list as a tuple. Anything else is left to the check."""
+def _as_tuple(value: Any, kind: Any = ()) -> Any:
+    """A string, a value of ``kind`` or an iterable as a tuple. Anything else is left to the check."""
     if isinstance(value, str) or (kind and isinstance(value, kind)):
         return (value,)
     return tuple(value) if hasattr(value, "__iter__") and not hasattr(value, "keys") else value

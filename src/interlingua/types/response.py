@@ -26,11 +26,10 @@ USAGES = frozenset({TokenUsage, type(None)})
 
 
 class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its partial response refer to each other
-    """A whole answer, or the partial one that a cut stream left.
+    """A whole answer, or the partial one that is left of a broken stream.
 
-    ``raw_stop_reason`` is the provider's own word. ``request_id``, ``origin``, ``latency_ms``, ``attempts``,
-    ``losses`` and ``raw`` are filled by whoever made the call; encoders never read ``raw``. ``stopped`` is filled by a
-    session.
+    ``raw_stop_reason`` is the provider's own word. The client that made the call sets ``request_id``, ``origin``,
+    ``latency_ms``, ``attempts``, ``losses`` and ``raw``; encoders never read ``raw``. A session sets ``stopped``.
     """
 
     content: tuple[Block, ...] = ()
@@ -53,7 +52,7 @@ class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its 
     stopped: Stopped | None = None
     """Why a session's turn ended with this answer before the model was done; None if it was done."""
     stopped_reason: str | None = None
-    """The same as a sentence."""
+    """The reason in ``stopped``, as a sentence."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 

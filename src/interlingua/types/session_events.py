@@ -65,7 +65,7 @@ class ToolResult(CallEventBase, frozen=True, tag="tool.result"):
 
 
 class ToolFailure(CallEventBase, frozen=True, tag="tool.failure"):
-    """A tool raised, or the call was not run, or nobody knows what became of it: ``result`` says which."""
+    """A tool raised, or the call was not run, or its outcome is unknown: ``result`` says which."""
 
     type: ClassVar[Literal["tool.failure"]] = "tool.failure"
     result: ToolResultBlock
@@ -80,7 +80,7 @@ class ToolEvent(CallEventBase, frozen=True, tag="tool.event"):
 
 
 class ApprovalAsked(CallEventBase, frozen=True, tag="approval.asked"):
-    """Somebody is asked whether a destructive tool may run."""
+    """Approval is asked for, before a destructive tool runs."""
 
     type: ClassVar[Literal["approval.asked"]] = "approval.asked"
     definition: ToolDefinition

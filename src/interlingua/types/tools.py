@@ -1,4 +1,4 @@
-"""Tools the model may call, and how far it is free to choose."""
+"""The tools that a model may call, and which of them it may or must choose."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = [
 ]
 
 ANY = "any"
-"""In place of a dialect's name: a hosted tool by the name that we have for it. Whoever gets it uses its own words."""
+"""In the place of a dialect's name: a hosted tool under our own name, which each dialect writes in its own way."""
 
 
 MODES = (None, "auto", "any", "specific", "none")
 
 
 class ToolAnnotations(Struct, frozen=True, omit_defaults=True):
-    """Hints for the caller's own loop; no provider has a word for them."""
+    """Hints for the program that runs the tools; they are not sent to any provider."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -67,8 +67,8 @@ class ToolDefinition(Value, frozen=True, tag_field="type", tag="tool"):
 
 
 class ServerTool(Value, frozen=True, tag_field="type", tag="server_tool"):
-    """A provider's built-in tool, carried whole in the words of its dialect. ``web_search()`` and its like make one in
-    the words of none."""
+    """A provider's built-in tool, carried whole as its dialect writes it. ``web_search()`` and the other functions here
+    make one for any dialect."""
 
     dialect: str
     raw: Json
@@ -102,7 +102,7 @@ def web_search(
 def web_fetch(
     *, allowed_domains: Iterable[str] = (), blocked_domains: Iterable[str] = (), max_uses: int | None = None
 ) -> ServerTool:
-    """The provider reads the pages whose addresses it is told. A setting that it does not have is a Loss."""
+    """The provider's own reading of web pages by address. A setting that it does not have is a Loss."""
     given: dict[str, Json] = {
         "allowed_domains": list(allowed_domains),
         "blocked_domains": list(blocked_domains),
@@ -112,7 +112,7 @@ def web_fetch(
 
 
 def code_execution() -> ServerTool:
-    """The provider runs code that the model writes."""
+    """The provider's own tool that runs code which the model writes."""
     return _hosted("code_execution", {})
 
 
@@ -121,10 +121,10 @@ def _hosted(name: str, given: dict[str, Json]) -> ServerTool:
 
 
 class ToolChoice(Value, frozen=True):
-    """How the model may choose. Any field may be the only thing set.
+    """How the model may choose. Any field may be set alone.
 
     ``mode`` is ``auto``, ``any``, ``specific`` (with ``name``) or ``none``; ``allowed`` narrows the choice to some
-    names; ``parallel`` says whether several calls in one turn are welcome.
+    names; ``parallel`` says whether several calls in one turn are allowed.
     """
 
     mode: Literal["auto", "any", "specific", "none"] | None = None
@@ -166,7 +166,7 @@ class ToolChoice(Value, frozen=True):
 
 
 class ToolOutput(Struct, frozen=True, omit_defaults=True):
-    """What a caller's own loop computed for one call: input of ``build_tool_results``."""
+    """The result of one call, from a caller that runs tools itself: input of ``build_tool_results``."""
 
     id: str
     content: Json

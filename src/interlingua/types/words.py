@@ -13,7 +13,7 @@ __all__ = ["ErrorClass", "ErrorWord", "Role", "RoleWord", "StopReason", "StopWor
 
 
 class Word(StrEnum):
-    """A closed vocabulary: an unknown word raises ``ValueError`` and is told the known ones."""
+    """A closed vocabulary: an unknown word raises a ``ValueError`` that lists the known ones."""
 
     @classmethod
     def _missing_(cls, value: object) -> None:
@@ -21,7 +21,7 @@ class Word(StrEnum):
 
 
 class Role(Word):
-    """Who speaks in a message."""
+    """Who a message is from."""
 
     system = "system"
     user = "user"

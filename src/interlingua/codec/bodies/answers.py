@@ -1,4 +1,4 @@
-"""Answers that are none: what is raised for a body that is not an answer of its protocol, or that nobody can read."""
+"""The errors for a body that is not an answer of its protocol, or that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ __all__ = ["BARE", "answer_of", "unreadable"]
 HEAD = 200
 """How many characters of a body an error quotes."""
 BARE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
-"""What reading a body raises whose values have types that nobody foresaw."""
+"""The exceptions that reading a body raises where its values have unexpected types."""
 
 
-def answer_of(body: Json, dialect: str, *marks: str) -> Wire:
-    """The body, if it is an object with one of the marks of its protocol's answers."""
+def answer_of(body: Json, dialect: str, *keys: str) -> Wire:
+    """Return the body if it is an object with one of these keys, by which answers of its protocol are recognised."""
     if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}: {_head(body)}")
-    for mark in marks:
-        if body.get(mark) is not None:
+    for key in keys:
+        if body.get(key) is not None:
             return body
     raise ParseError(
-        f"this is not an answer of {dialect}, which has {' or '.join(map(repr, marks))}: {_head(body)};"
+        f"this is not an answer of {dialect}, which has {' or '.join(map(repr, keys))}: {_head(body)};"
         " check the base URL and the dialect of the provider"
     )
 
 
 def unreadable(body: Json, dialect: str) -> ParseError:
+    """The error for an answer that cannot be read."""
     return ParseError(f"this {dialect} answer cannot be read: {_head(body)}")
 
 

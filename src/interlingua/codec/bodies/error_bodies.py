@@ -1,4 +1,4 @@
-"""Errors on the wire: where a body has its words and its sentence, which headers say more, and how both are written.
+"""Errors on the wire: where a body has its error words and its message, which headers add to it, and how to write both.
 
 Most protocols have an object under ``error``: ``WireErrors`` reads and writes it, from the rows of a dialect
 (``error_tables``). What came in a body is kept in ``extras`` and written back by the same dialect.
@@ -39,8 +39,8 @@ class WireErrors(ErrorTable):
     """A dialect's errors. A dialect whose bodies have another shape overrides ``decode``, ``body`` and ``encode``.
 
     ``words`` finds the type and the code in a body, the most exact first. ``write`` makes a body of an error, the word
-    of its row and a sentence. ``request_ids`` are the headers that may name the request; the first is the one we write.
-    ``request_id_key`` is the body's own, which wins.
+    of its row and a message. ``request_ids`` are the headers that may name the request; the first is the one we write.
+    ``request_id_key`` is the key for it in a body, which wins.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class WireErrors(ErrorTable):
         dialect: str,
         *rows: ErrorRow,
         words: Callable[[Json], tuple[Json, ...]] = lambda wire: (),
-        write: Callable[[AdapterError, str, str], Wire] = lambda error, word, said: {},
+        write: Callable[[AdapterError, str, str], Wire] = lambda error, word, message: {},
         request_ids: tuple[str, ...] = (),
         request_id_key: str | None = None,
         statuses: Mapping[int, Kind] | None = None,
@@ -60,7 +60,7 @@ class WireErrors(ErrorTable):
     def decode(
         self, status: int | None, headers: Headers | None, body: bytes | str | Json, provider: str | None
     ) -> AdapterError:
-        """The exception for what a provider said. An error inside an answer has no status."""
+        """The exception for an error body. An error inside an answer has no status."""
         wire = parse_body(body)
         residue: Wire = wire if is_dict(wire) else {"text": wire}
         own = residue.get(self._request_id_key) if self._request_id_key is not None else None
@@ -71,18 +71,18 @@ class WireErrors(ErrorTable):
         )  # fmt: skip
 
     def body(self, error: AdapterError) -> Json:
-        """The protocol's own shape, with all that came in it."""
-        residue, said = error.extras.get(self.dialect), error.provider_message or error.message
+        """The error body in the protocol's shape; if one was read, that body with the error's message."""
+        residue, message = error.extras.get(self.dialect), error.provider_message or error.message
         if is_dict(residue) and "error" in residue:
-            return reworded(residue, said)
-        return self._write(error, self.row_for(error).word, said)
+            return reworded(residue, message)
+        return self._write(error, self.row_for(error).word, message)
 
     def encode(self, error: AdapterError) -> WireError:
         """An error as an HTTP answer."""
         return self.answer(error, self.foreign(error), dict.fromkeys(self._request_ids[:1], error.request_id))
 
     def foreign(self, error: AdapterError) -> Wire | None:
-        """The body that came, where it had not the protocol's shape."""
+        """The body that was read, if it did not have the protocol's shape."""
         residue = error.extras.get(self.dialect)
         return residue if is_dict(residue) and "error" not in residue else None
 
@@ -96,12 +96,12 @@ class WireErrors(ErrorTable):
         after: float | None = None,
         **fields: Any,
     ) -> AdapterError:
-        """The exception for a type and a code, the most exact first, and a sentence.
+        """The exception for error words, the most exact first, and a message.
 
-        ``after`` is how long the body says to wait; it wins over the headers.
+        ``after`` is the waiting time that the body names, in seconds; it wins over the headers.
         """
-        should, told = _retry_hint(headers)
-        after = told if after is None else after
+        should, after_headers = _retry_hint(headers)
+        after = after_headers if after is None else after
         kind, retryable = self.classify(status, words, message, hinted=should is True or after is not None)
         if kind is ToolStateError and after is None:
             after = 1.0
@@ -116,22 +116,22 @@ class WireErrors(ErrorTable):
             **fields,
         )
 
-    def answer(self, error: AdapterError, came: Wire | None, headers: Mapping[str, str | None]) -> WireError:
-        """The HTTP answer. ``came`` is a body that had not the protocol's shape: it goes out as it was."""
+    def answer(self, error: AdapterError, foreign: Wire | None, headers: Mapping[str, str | None]) -> WireError:
+        """The HTTP answer. ``foreign`` is a body without the protocol's shape: it is written as it was read."""
         status = self.status_for(error, self.dialect)
-        told = {name: value for name, value in headers.items() if value is not None}
+        sent = {name: value for name, value in headers.items() if value is not None}
         if error.retry_after is not None:
-            told["retry-after"] = write_seconds(error.retry_after)
+            sent["retry-after"] = write_seconds(error.retry_after)
         if error.retryable is not self.retries(error, status):
-            told["x-should-retry"] = "true" if error.retryable else "false"
-        if came is None:
-            return WireError(status, {"content-type": "application/json", **told}, dump(self.body(error)))
-        if came.keys() != {"text"}:
-            wire = reworded(came, error.provider_message or error.message)
-            return WireError(status, {"content-type": "application/json", **told}, dump(wire))
-        text = came["text"]
+            sent["x-should-retry"] = "true" if error.retryable else "false"
+        if foreign is None:
+            return WireError(status, {"content-type": "application/json", **sent}, dump(self.body(error)))
+        if foreign.keys() != {"text"}:
+            wire = reworded(foreign, error.provider_message or error.message)
+            return WireError(status, {"content-type": "application/json", **sent}, dump(wire))
+        text = foreign["text"]
         plain = text.encode("utf-8", "replace") if isinstance(text, str) else dump(text)
-        return WireError(status, {**told, "content-type": "text/plain"}, plain)
+        return WireError(status, {**sent, "content-type": "text/plain"}, plain)
 
 
 # ---------------------------------------------------------------------------------------------------------- the bodies
@@ -147,21 +147,21 @@ def parse_body(body: bytes | str | Json) -> Json:
         return body if isinstance(body, str) else body.decode("utf-8", "replace")
 
 
-SAID_UNDER = ("message", "Message", "msg", "detail", "error", "errors", "error_message")
+MESSAGE_KEYS = ("message", "Message", "msg", "detail", "error", "errors", "error_message")
 DEEPEST, MOST = 4, 8
 
 
 def sentence(wire: Json, depth: int = DEEPEST) -> str:
-    """What an error body says, in whichever of the usual places; ``loc`` of a FastAPI complaint stands before it."""
+    """The message in an error body, from the first usual key that has one, with the ``loc`` of FastAPI before it."""
     if isinstance(wire, str):
         return wire
     if depth and is_list(wire):
         return "; ".join(filter(None, (sentence(item, depth - 1) for item in wire[:MOST])))
     if not depth or not is_dict(wire):
         return ""
-    said = next((found for key in SAID_UNDER if key in wire and (found := sentence(wire[key], depth - 1))), "")
+    text = next((found for key in MESSAGE_KEYS if key in wire and (found := sentence(wire[key], depth - 1))), "")
     where = wire.get("loc")
-    return f"{'.'.join(map(str, where[:MOST]))}: {said}" if said and is_list(where) and where else said
+    return f"{'.'.join(map(str, where[:MOST]))}: {text}" if text and is_list(where) and where else text
 
 
 def error_object(wire: Json) -> Wire:
@@ -175,16 +175,16 @@ def error_object(wire: Json) -> Wire:
 
 
 def text_of(wire: Json) -> str:
-    """What an error body says, or the body itself where nothing in it is a sentence."""
+    """The message in an error body, or the body itself as JSON if it has none."""
     return sentence(error_object(wire)) or sentence(wire) or (dump(wire).decode() if wire else "")
 
 
 def reworded(body: Wire, message: str) -> Wire:
-    """An error body that says ``message``; itself, if it does."""
+    """An error body with this message; the body itself if it has the message already."""
     if message in ("", text_of(body)):
         return body
     inner = error_object(body)
-    key = next((key for key in SAID_UNDER if isinstance(inner.get(key), str)), "message")
+    key = next((key for key in MESSAGE_KEYS if isinstance(inner.get(key), str)), "message")
     return {**body, key: message} if inner is body else {**body, "error": {**inner, key: message}}
 
 
@@ -221,12 +221,12 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def usable(seconds: float | None) -> float | None:
-    """A time to wait, or None for what is none: negative, infinite or not a number."""
+    """The waiting time in seconds; None if the value is negative, infinite or not a number."""
     return seconds if seconds is not None and math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _seconds(value: str, now: str | None) -> float | None:
-    """Seconds, or a date relative to the answer's own Date header: dialects have no clock."""
+    """The seconds of a number, or of a date after the answer's own Date header, since dialects have no clock."""
     try:
         return float(value)
     except ValueError:

@@ -1,7 +1,7 @@
 """Errors of every provider, classified by one set of rules; a dialect adds its own words.
 
-Decoding reads left to right: the provider's word, then what the message speaks of, then the status. Encoding reads
-the dialect's rows right to left: the first row of a kind is what we answer with.
+Decoding reads left to right: the provider's word, then what the message is about, then the status. Encoding reads the
+dialect's rows right to left: the first row of a kind gives the status and the word that are written.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ __all__ = ["ErrorRow", "ErrorTable", "Kind"]
 
 Kind = type[AdapterError]
 
-# What a message speaks of. Every gap is bounded, and only the first ERROR_TEXT characters are looked at. The patterns
-# are compiled when an error is read, which most programs never do.
+# Patterns for what a message is about. Every gap is bounded, and only the first ERROR_TEXT characters are searched. The
+# patterns are compiled when an error is read, which most programs never do.
 _OVERFLOW = (
     r"(?i)context.{0,12}(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
     r"|exceeds? the (available )?context|input (is |length )?(too long|exceeds)|input token count.{0,80}exceeds"
@@ -57,7 +57,7 @@ _AUTH = r"(?i)invalid.{0,8}(api.?key|x-api-key|token)|incorrect api key|unauthor
 _BAD_KEY = r"(?i)(incorrect|invalid) api key|api key (is )?(not valid|invalid)"
 _CODE = r"[45][0-9][0-9]"
 
-# What a status says when nothing else did. The first row whose range holds it wins.
+# What a status means where nothing else decides. The first row whose range holds it wins.
 _STATUS: tuple[tuple[int, int, Kind], ...] = (
     (401, 401, AuthError),
     (402, 402, RateLimitError),
@@ -71,7 +71,7 @@ _STATUS: tuple[tuple[int, int, Kind], ...] = (
     (400, 499, InvalidRequestError),
     (500, 599, ServerError),
 )
-# A status that means the same in every dialect, whichever of them it came from.
+# Statuses that mean the same in every dialect, so that one is written again whichever dialect it came from.
 _KEPT: dict[int | None, Kind] = {
     404: InvalidRequestError,
     413: ContextOverflowError,
@@ -80,7 +80,7 @@ _KEPT: dict[int | None, Kind] = {
     504: RequestTimeoutError,
 }
 GENERAL = (InvalidRequestError, ServerError)
-"""Kinds whose words say little: a message or a status that is more exact wins over them."""
+"""Kinds with general words: a message or a status that is more exact wins over them."""
 NO_QUOTA, UNPROCESSABLE, BUSY = (None, 402, 403, 429), (400, 413, 422), (None, 503, 529)
 LONGEST_WORD = 200
 BAD, PAYMENT, TOO_MANY = 400, 402, 429
@@ -89,7 +89,7 @@ BAD, PAYMENT, TOO_MANY = 400, 402, 429
 class ErrorRow(NamedTuple):
     """A status and a provider's word, and the exception they stand for.
 
-    ``kind`` is said where it is not what the status means everywhere. ``retryable`` is None for the class's own.
+    ``kind`` is given where it is not what the status usually means. ``retryable`` is None for the default of the class.
     """
 
     status: int
@@ -102,7 +102,7 @@ class ErrorTable:
     """A dialect's error words, read both ways."""
 
     def __init__(self, *rows: ErrorRow, statuses: Mapping[int, Kind] | None = None) -> None:
-        """``statuses`` are those that mean in this dialect something else than usual."""
+        """``statuses`` are those with an unusual meaning in this dialect."""
         self._statuses = statuses or {}
         self._rows = tuple(row if row.kind is not AdapterError else _by_status(row) for row in rows)
         self._by_word = {row.word: row for row in reversed(self._rows)}
@@ -110,17 +110,17 @@ class ErrorTable:
     def classify(
         self, status: int | None, words: tuple[Json, ...], message: str, *, hinted: bool = False
     ) -> tuple[Kind, bool | None]:
-        """The kind of an error, and whether retrying helps where that is not the class's own answer.
+        """The kind of an error, and whether retrying helps; None for the default of the class.
 
-        ``hinted``: the answer says when to try again, so it speaks of no quota that is spent for good.
+        ``hinted``: the answer tells when to try again, so it cannot be about a quota that is spent for good.
         """
         status = _status(status, words)
         row = next((self._by_word[word] for word in words if isinstance(word, str) and word in self._by_word), None)
         text = " ".join([*(str(word)[:LONGEST_WORD] for word in words if word), message[:ERROR_TEXT]])
         hinted = hinted or re.search(_LATER, text) is not None
-        told = _by_message(row, status, text, hinted=hinted)
-        if told is not None:
-            return told
+        found = _by_message(row, status, text, hinted=hinted)
+        if found is not None:
+            return found
         if row is not None and self._agrees(row, status):
             return row.kind, None if hinted else row.retryable
         if status is not None:
@@ -128,7 +128,7 @@ class ErrorTable:
         return RateLimitError if re.search(_RATE, text) else AuthError if re.search(_AUTH, text) else ServerError, None
 
     def _agrees(self, row: ErrorRow, status: int | None) -> bool:
-        """A general word such as invalid_request_error loses to a status that is more exact."""
+        """Whether the status does not contradict the row: a more exact status wins over a general word."""
         if status is None or row.kind not in GENERAL or status == row.status:
             return True
         return self._by_status(status) in (row.kind, AdapterError)
@@ -137,9 +137,9 @@ class ErrorTable:
         return self._statuses.get(status) or _usual(status)
 
     def row_for(self, error: AdapterError) -> ErrorRow:
-        """What we answer with: the provider's own word if it is an exact one of ours, else by status, else the first.
+        """The row to write an error by: that of the provider's own word if it is exact, else by status, else the first.
 
-        A failure that no retry helps (a spent quota) has rows of its own where the class is retryable.
+        Where a class is retryable, a failure that no retry can cure (a spent quota) has rows of its own.
         """
         kinds = (_kind(error), error_type(error.error_class))
         rows = next(filter(None, ([row for row in self._rows if row.kind is kind] for kind in kinds)), [self._rows[0]])
@@ -148,17 +148,17 @@ class ErrorTable:
         return own or next((row for row in fits if row.status == error.provider_status), fits[0])
 
     def retries(self, error: AdapterError, status: int) -> bool:
-        """Whether a reader of what we write would try again, if no header told it."""
+        """Whether a client would try again after what we write, if no header told it."""
         words = (error.provider_code, self.row_for(error).word)
         message = error.provider_message or error.message
         kind, retryable = self.classify(status, words, message, hinted=error.retry_after is not None)
         return kind.default_class in RETRYABLE if retryable is None else retryable
 
     def status_for(self, error: AdapterError, dialect: str) -> int:
-        """The status that came, of an error that was read from this dialect or that means the same in all of them."""
-        told = error.provider_status
-        if told and (dialect in error.extras or _KEPT.get(told) is _kind(error)):
-            return told
+        """The status to write: the provider's, if this dialect read it or it means the same in all; else by the row."""
+        status = error.provider_status
+        if status and (dialect in error.extras or _KEPT.get(status) is _kind(error)):
+            return status
         return self.row_for(error).status
 
 
@@ -167,7 +167,7 @@ def _usual(status: int) -> Kind:
 
 
 def _by_status(row: ErrorRow) -> ErrorRow:
-    """A row that says what its status says; a payment is never there at the next try."""
+    """A row with the kind that its status means. A missing payment is not retried: it would be missing again."""
     return row._replace(kind=_usual(row.status), retryable=False if row.status == PAYMENT else row.retryable)
 
 
@@ -176,7 +176,7 @@ def _kind(error: AdapterError) -> Kind:
 
 
 def _status(status: int | None, words: tuple[Json, ...]) -> int | None:
-    """An error inside a 200 has no status; a numeric code may stand for one."""
+    """The status of an error. One inside a 200 has none, but a numeric code may stand for it."""
     if status is not None and status != 200:
         return status
     found = (word if isinstance(word, str) else str(word) for word in words if isinstance(word, str | int))
@@ -186,7 +186,7 @@ def _status(status: int | None, words: tuple[Json, ...]) -> int | None:
 def _by_message(
     row: ErrorRow | None, status: int | None, text: str, *, hinted: bool
 ) -> tuple[Kind, bool | None] | None:
-    """What the text speaks of, where the word and the status leave it open."""
+    """What the text is about, where the word and the status leave it open; None if it does not tell."""
     general = row is None or row.kind in GENERAL
     if status != TOO_MANY and (general or status in UNPROCESSABLE):
         if re.search(_TOOL_STATE, text):

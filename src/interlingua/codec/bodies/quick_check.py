@@ -1,7 +1,7 @@
-"""Whether nothing is wrong with the fields of a body, in one pass: straight code made of the tree of ``validate``.
+"""A compiled check of the fields of a body, in one pass: straight-line code made from the tree of ``validate``.
 
-It only says yes or no, and each value is looked at once. A number without a fraction, which may stand where an integer
-is wanted, is a no: the tree itself decides.
+It only answers yes or no, and reads each value once. A float where an integer is wanted is a no, although one without a
+fraction is allowed: then the tree itself decides.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Tree(Protocol):
 
 
 def compile_check(tree: Tree) -> Fits:
-    """The function that looks at a whole body."""
+    """Make the function that checks a whole body."""
     source = Source("return False")
     _write(source, tree, "body")
     source.line("return True")
@@ -62,7 +62,7 @@ def compile_check(tree: Tree) -> Fits:
 
 
 def compile_ids(paths: Steps, hosted: str) -> Callable[[Any], list[str]]:
-    """The function that finds the ids in one turn. An object with the key ``hosted`` is a call of the server's own."""
+    """Make the function that finds the ids in a turn, but those of the server's own calls, which have the key ``hosted``."""
     source = Source("")
     source.line("found = []")
     for (first, *steps), key in paths:
@@ -88,7 +88,7 @@ def compile_ids(paths: Steps, hosted: str) -> Callable[[Any], list[str]]:
 
 
 def _write_condition(source: Source, step: str, item: str) -> None:
-    """What follows is only done for items of which the step speaks."""
+    """Let the code that follows run only for the items that a step means."""
     key, word = condition(step)
     if key:
         source.line(f"if isinstance({item}, dict) and {item}.get({key!r}) == {word!r}:")
@@ -96,13 +96,13 @@ def _write_condition(source: Source, step: str, item: str) -> None:
 
 
 def condition(step: str) -> tuple[str, str]:
-    """Of which items a step speaks: those whose field is this word; of all, if there is no field."""
+    """The field and the word that an item must have for a step to mean it; an empty field means all items."""
     key, _, word = step[1:].partition("=")
     return key, word
 
 
 def _write(source: Source, place: Tree, value: str, level: int = 0, *, is_dict: bool = False) -> None:
-    """The code that looks at the value which a variable holds. ``is_dict``: it is an object, as was found before."""
+    """Add code that checks the value in a variable. ``is_dict``: the code before has found it to be an object."""
     for _, row in place.rows:
         _write_row(source, row, value)
         is_dict = is_dict or (row.needed and _types(row) == {dict})
@@ -134,7 +134,7 @@ def _write_row(source: Source, row: Row, value: str) -> None:
 
 
 def _write_fields(source: Source, place: Tree, value: str, level: int) -> None:
-    """A field that is missing is None: only where a row needs a field that may be null does it matter which."""
+    """Add code that checks fields. One that is missing counts as null, unless a row needs a field that may be null."""
     field, get = f"v{level}", f"get{level}"
     source.line(f"{get} = {value}.get")
     for name, inner in place.fields.items():
@@ -144,24 +144,24 @@ def _write_fields(source: Source, place: Tree, value: str, level: int) -> None:
 
 
 def _write_items(source: Source, place: Tree, value: str, level: int) -> None:
-    """All items, and those that have a certain word in a field. Those of a list that is known are looked at once."""
+    """Add code that checks all items, and those with a certain word in a field; the items of a known list only once."""
     known, here, depth = source.bind(KnownList), source.bind(place), source.depth
     source.line(f"if type({value}) is list or (type({value}) is {known} and {here} not in {value}.made):")
     source.depth += 1
     item = f"v{level}"
     source.line(f"for {item} in {value}:")
     source.depth += 1
-    each, told = source.depth, ""
+    each, key_before = source.depth, ""
     for step, items in place.items.items():
         source.depth = each
         key, word = condition(step)
-        if key and key != told:
+        if key and key != key_before:
             source.line(f"word{level} = {item}.get({key!r}) if type({item}) is dict else None")
         if key:
-            source.line(f"{'elif' if key == told else 'if'} word{level} == {word!r}:")
+            source.line(f"{'elif' if key == key_before else 'if'} word{level} == {word!r}:")
             source.depth += 1
         _write(source, items, item, level, is_dict=bool(key))
-        told = key
+        key_before = key
     source.depth = depth + 1
     source.line(f"if type({value}) is {known}: {value}.made[{here}] = True")
     source.depth = depth

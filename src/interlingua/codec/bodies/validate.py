@@ -1,12 +1,12 @@
-"""What a request body must look like, told by rows; each dialect says the complaint as its vendor would.
+"""What a request body must look like, as rows; each dialect words the complaint as its vendor would.
 
-A row is a path, the JSON types that may stand there, and whether something must. ``*`` in a path is every item of a
-list; ``*role=tool`` only items that say so. Nothing is said of keys that no row names. A row that would refuse what a
-provider accepts is worse than one that is missing.
+A row is a path, the JSON types that may stand there, and whether a value is required. ``*`` in a path is every item of
+a list; ``*role=tool`` only the items whose ``role`` is ``tool``. Keys that no row names are not checked. A row that
+would refuse what a provider accepts is worse than one that is missing.
 
-The rows are put together to a tree of places. Nearly always nothing is wrong, so a body is first looked at by one
-function that is made of the tree (``quick_check``) and only says yes or no; where it says no, the same tree finds what
-to complain of (``Place.complaints``).
+The rows form a tree of places. Usually nothing is wrong, so a body is first checked by one function that is compiled
+from the tree (``quick_check``) and only answers yes or no; after a no, the tree finds what to complain about
+(``Place.complaints``).
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def kind_of(value: Json) -> str:
 
 
 class Complaint(NamedTuple):
-    """The first thing that is wrong: where, what kind of fault, what should stand there and what does."""
+    """One thing that is wrong: where, what kind of fault, what should stand there and what does."""
 
     path: Path
     fault: str
-    """``missing``, ``type``, ``value`` or ``empty``; ``no call`` and ``no result`` of results and calls."""
+    """``missing``, ``type``, ``value`` or ``empty``; ``no call`` for a result, ``no result`` for a call."""
     expected: str = ""
     got: str = ""
 
@@ -78,7 +78,7 @@ class Check(NamedTuple):
 
 
 class Place:
-    """What the rows say of one place: of the value itself, of its fields, and of its items."""
+    """The rows for one place: for the value itself, its fields, and its items."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, Check]] = []  # with their numbers
@@ -91,7 +91,7 @@ class Place:
         return below.setdefault(step, Place())
 
     def complaints(self, value: Json, path: Path = ()) -> Iterator[tuple[int, Complaint]]:
-        """All that is wrong here and below, each with the number of its row."""
+        """All complaints about this place and those below it, each with the number of its row."""
         for number, row in self.rows:
             if (wrong := row.complaint(value, path)) is not None:
                 yield number, wrong
@@ -103,7 +103,7 @@ class Place:
 
 
 def _found(parent: Json, step: str) -> Iterator[tuple[str | int, Json]]:
-    """What stands one step below a value, with its place."""
+    """The values one step below another, each with its key or index."""
     if not step.startswith("*"):
         if is_dict(parent) and step in parent:
             yield step, parent[step]
@@ -124,7 +124,7 @@ class Pairs(NamedTuple):
     calls: tuple[str, ...]
     results: tuple[str, ...]
     hosted: str = ""
-    """A key that only calls of the server's own tools have, whose results need not follow."""
+    """A key that only calls of the server's own tools have; such a call needs no result."""
     stored: Callable[[Wire], bool] = lambda body: False
     """Whether the server holds earlier turns, so that a result may answer a call that is not here."""
 
@@ -158,7 +158,7 @@ class Pairing:
             yield Complaint(self._place(turns[asked[id]], asked[id], self.calls, id), "no result", got=id)
 
     def _place(self, turn: Json, index: int, paths: Steps, id: str) -> Path:
-        """Where an id stands; the last place of several."""
+        """The path of an id; the last one of several."""
         places = [
             (self.pairs.history, index, *place[1:], key)
             for steps, key in paths
@@ -169,12 +169,12 @@ class Pairing:
 
 
 def _split(paths: Iterable[str]) -> Steps:
-    """Paths, which begin with the turn: the steps to an object, and the key of its id."""
+    """Split paths, which begin with the turn, into the steps to an object and the key of its id."""
     return [(steps, key) for *steps, key in (path.split(".") for path in paths)]
 
 
 def _walk(value: Json, steps: Sequence[str], path: Path) -> Iterator[tuple[Path, Json]]:
-    """What stands at the end of some steps, with its path."""
+    """The values at the end of some steps, with their paths."""
     if not steps:
         yield path, value
         return
@@ -189,9 +189,9 @@ class Requirements:
     """What a request of one dialect must have, and how its vendor complains.
 
     ``sentences`` are by fault, with ``{place}``, ``{expected}`` and ``{got}``; ``spell`` writes the place. ``refusal``
-    makes of the sentence the error's body, as the dialect keeps one that it has read, and its code. ``more`` finds what
-    no row can say; it is asked, and calls and results are paired, only if every field is what it should be. ``usual``
-    brings a body into the spelling of the rows.
+    makes the error's body of the sentence, as the dialect keeps one that it has read, and its code. ``more`` finds what
+    no row can express; it is called, and calls and results are paired, only if every field is what it should be.
+    ``usual`` brings a body into the spelling of the rows.
     """
 
     def __init__(
@@ -225,22 +225,22 @@ class Requirements:
         return compile_check(self._body)
 
     def check(self, body: Json) -> None:
-        """Raise what the vendor would answer to a body that it cannot take."""
+        """Raise the error that the vendor would answer to a body that it refuses."""
         if self.is_fine(body):
             return
         wrong = next(self.complaints(body), None)
         if wrong is None:
             return
-        said = self._sentences[wrong.fault].format(
+        text = self._sentences[wrong.fault].format(
             place=self._spell(wrong.path), expected=wrong.expected, got=wrong.got
         )
-        residue, code = self._refusal(said, wrong)
+        residue, code = self._refusal(text, wrong)
         raise InvalidRequestError(
-            said, provider_status=400, provider_code=code, provider_message=said, extras={self.dialect: residue}
+            text, provider_status=400, provider_code=code, provider_message=text, extras={self.dialect: residue}
         )
 
     def is_fine(self, body: Json) -> bool:
-        """Whether there is surely nothing to complain of; nearly always, and found out at a tenth of the cost."""
+        """Whether the body surely has no fault. That is usual, and ten times as fast as looking for complaints."""
         if not is_dict(body):
             return False
         body = self._usual(body)
@@ -257,7 +257,7 @@ class Requirements:
         yield from self._beyond(body)
 
     def _beyond(self, body: Wire) -> Iterator[Complaint]:
-        """What is wrong though every field is what it should be."""
+        """What is wrong even if every field is what it should be."""
         yield from self._more(body)
         if self._pairing is not None:
             yield from self._pairing.complaints(body)
@@ -273,5 +273,5 @@ def dots(path: Path) -> str:
 
 def brackets(path: Path) -> str:
     """``messages[0].content``"""
-    said = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return said.removeprefix(".")
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
