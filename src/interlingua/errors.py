@@ -3,7 +3,7 @@
 Exception
 └── AdapterError                 something went wrong with a model call; ``error_class`` says what kind
     ├── RateLimitError           rate_limit: slow down; a spent quota is one with ``retryable=False``
-    │   └── OverloadedError      rate_limit: the service is busy; nobody's limit was reached
+    │   └── OverloadedError      rate_limit: the service is busy; no limit of the caller was reached
     ├── AuthError                auth: the key is missing, wrong or may not do this
     │   └── NotConfigured        auth: no key, or no such provider, is configured
     ├── ServerError              server_error: the provider failed
@@ -11,7 +11,7 @@ Exception
     ├── RequestTimeoutError      timeout: no answer came in time
     ├── ContextOverflowError     context_overflow: the conversation is too long for the model
     ├── InvalidRequestError      invalid_request: the provider would not take the request
-    │   ├── ParseError           what the wire says is not what it should be
+    │   ├── ParseError           what came over the wire is not what the protocol allows
     │   └── LossyTranslation     something would be lost, and the caller asked for an error then
     ├── ToolStateError           tool_error: calls and results do not match
     ├── StoreError               other: a session could not be written to its store, or read from it
@@ -168,7 +168,7 @@ class InvalidRequestError(AdapterError):
 
 
 class ParseError(InvalidRequestError):
-    """What the wire says is not what the protocol allows."""
+    """What came over the wire is not what the protocol allows."""
 
 
 class LossyTranslation(InvalidRequestError):
@@ -195,7 +195,7 @@ class StoreError(AdapterError):
 class OutputError(AdapterError):
     """The model gave no answer of the type that ``output=`` asks for. ``response`` is its last answer.
 
-    ``reason`` lists what is wrong with it, as the model was told.
+    ``reason`` lists what is wrong with it, in the words that were sent to the model.
     """
 
     reason: str = ""

@@ -1,4 +1,4 @@
-"""A good status is no good answer: a body without any mark of its protocol raises, and ill-typed ones do no worse."""
+"""A body that is no answer of its protocol raises in spite of its good status, and ill-typed ones raise our errors."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_a_wrong_value_is_quoted_only_in_part() -> None:
 
 @pytest.mark.parametrize("wrong", [5, b"x", [], {}, object()], ids=lambda value: type(value).__name__)
 def test_what_a_guard_lets_through_loads_again(wrong: Any) -> None:
-    """No own field of a block may hold what ``from_json`` would refuse (T10)."""
+    """No field of a block that callers set may hold what ``from_json`` would refuse (T10)."""
     samples = (TextBlock("x"), ToolUseBlock("1", "f"), ToolResultBlock("1"), ThinkingBlock(), Citation("url"))
     for sample in samples:
         for field in fields(sample):

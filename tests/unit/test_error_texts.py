@@ -1,4 +1,4 @@
-"""What the sentences of errors tell: spent quotas, overflows, complaints of validators; and that none takes long."""
+"""What messages of errors tell: spent quotas, overflows, complaints of validators; and that no message takes long."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ PATTERNS = {name: value for name, value in vars(_errors).items() if type(value) 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_over_error_texts_looks_ahead_without_a_limit(name: str) -> None:  # R1
-    """What is repeated without a limit, and followed by more, makes a search quadratic."""
+    """A repetition without a limit that is followed by more makes a search quadratic."""
     assert re.search(r"[+*](?=.)|,\}", PATTERNS[name]) is None
 
 

@@ -1,4 +1,4 @@
-"""Errors: the tree, what they carry, and how each dialect reads and says them (the table of design §11)."""
+"""Errors: the tree, what they carry, and how each dialect reads and writes them (the table of design §11)."""
 
 from __future__ import annotations
 

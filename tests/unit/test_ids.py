@@ -40,7 +40,7 @@ def test_a_growing_history_keeps_its_ids() -> None:
 
 
 def test_derived_ids_are_pinned() -> None:
-    """Prompt caches and saved conversations see them: a change of the derivation is a change of the wire."""
+    """Prompt caches and saved conversations depend on them: a change of the derivation changes the wire."""
     first = IdMap(NINE).fit("functions.Bash:0")
     assert first == IdMap(NINE).fit("functions.Bash:0")
     assert re.fullmatch(r"[a-zA-Z0-9]{9}", first)

@@ -57,7 +57,7 @@ def test_a_result_in_a_user_message_is_a_result(name: str, content: tuple[Any, .
 
 
 def known(path: str) -> str:
-    """The place in the hand's message of what is said at a place of the messages that it is read as."""
+    """A path in the messages that a message built by hand is read as, changed to the path in that message."""
     for read, hand in (("2/content/1", "2/content/2"), ("2/content/0", "2/content/1"), ("3/content/0", "2/content/0")):
         if path.startswith(f"messages/{read}"):
             return path.replace(read, hand)

@@ -1,4 +1,4 @@
-"""What who writes rows is told. What rows mean is seen in the dialects' own, by the cases and in every recording."""
+"""The errors for mistakes in rows. What rows mean is tested with those of the dialects: by cases and recordings."""
 
 from __future__ import annotations
 

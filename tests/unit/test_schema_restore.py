@@ -57,9 +57,9 @@ class Case(NamedTuple):
     value: Any
     """Valid for the schema, with optional properties left out."""
     said: Any
-    """The same as a strict model must say it: null for what is left out."""
+    """The same as a strict model must write it: null for what is left out."""
     meant: Any
-    """What the tool should see: the value, but null where it is the author's own word for nothing."""
+    """What the tool should get: the value, with null only where the schema's author allows it."""
 
 
 NAMES = ("a", "b", "c", "d", "$ref", "type", "x/y")

@@ -1,4 +1,4 @@
-"""Names of tools that a protocol refuses: derived where it is spoken to, and the caller's own again in what it answers.
+"""Names of tools that a protocol refuses: changed in its requests, and changed back in its answers.
 
 What is written for each dialect stands in ``tests/cases/written.jsonl``.
 """

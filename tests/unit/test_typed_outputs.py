@@ -1,4 +1,4 @@
-"""A type as the schema of an answer, the way back, and half of an answer."""
+"""Typed answers: the schema of a type, reading a value of the type, and reading an incomplete answer."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_what_a_model_says_becomes_the_type(kind: Any, said: Any, meant: Any) ->
 
 @pytest.mark.parametrize("kind", [row[1] for row in KINDS], ids=IDS)
 def test_the_schema_is_an_object_that_asks_for_every_property(kind: Any) -> None:
-    """So providers that demand an object take it, and a strict one forces no null that is not taken back."""
+    """Providers that require an object take it, and every null that strict mode forces is removed again."""
     schema = output_of(kind).schema
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
@@ -225,7 +225,7 @@ def test_pieces_of_any_size_come_to_the_whole(value: Any, ascii_only: bool, size
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12))
 def test_every_beginning_is_read_as_pydantic_reads_it(value: Any) -> None:
-    """Of texts, lists and objects: a number or a word is shown here when it is known to be whole."""
+    """For texts, lists and objects only: pydantic also shows numbers and words that are not complete."""
     text = json.dumps([value], ensure_ascii=False)
     partial = PartialJson()
     for at, letter in enumerate(text, 1):
@@ -244,7 +244,7 @@ def test_what_is_no_json_does_not_raise(text: str) -> None:
     assert partial.value is None or isinstance(partial.value, dict | list)
 
 
-def test_words_around_the_answer_are_passed_by() -> None:
+def test_words_around_the_answer_are_skipped() -> None:
     partial = PartialJson()
     partial.feed('Here it is: {"a": "half')
     assert partial.value == {"a": "half"}
@@ -253,7 +253,7 @@ def test_words_around_the_answer_are_passed_by() -> None:
 
 
 def test_a_long_text_is_read_once() -> None:
-    """The work is counted in characters that the patterns look at, and not timed."""
+    """The work is not timed: the characters that the patterns read are counted."""
     partial, seen = PartialJson(), 0
     text = json.dumps({"a": "x" * 5000, "b": list(range(2000))})
     original = PartialJson._between

@@ -38,7 +38,7 @@ def test_what_we_write_is_taken(name: str) -> None:  # R12
 @needs_shared
 @pytest.mark.parametrize("path", corpus_files(CORPUS) if CORPUS.is_dir() else [], ids=lambda path: path.name)
 def test_recorded_requests_are_taken(path: Any) -> None:  # R12
-    """All that a provider answered; but for one recording, whose result answers no call (the ordering rules agree)."""
+    """All that a provider answered, except one whose result answers no call (the ordering rules agree)."""
     wrong: list[str] = []
     protocol = file_protocol(path)
     for line in read_lines(path) if protocol in SPOKEN else ():
@@ -76,8 +76,8 @@ def test_nothing_but_our_own_error_is_raised(name: str) -> None:  # R12
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_the_quick_look_agrees_with_the_rows(name: str) -> None:
-    """It never takes what a row complains of, and has nothing against what is usual."""
+def test_the_quick_check_agrees_with_the_rows(name: str) -> None:
+    """It never accepts a body that a row complains about, and it accepts usual ones."""
     spoken: Any = dialect(name)
     chance, requirements = random.Random(name), spoken.requirements
     full = reduce(laid_over, [TOOLS[name]], request_frame(name))

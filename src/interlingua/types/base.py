@@ -1,7 +1,7 @@
 """What every value of the language carries beside its own fields: residue and form marks.
 
-``extras`` is residue: what a wire object said that no canonical field says, keyed by dialect name, in the
-wire's own nesting. Only that dialect writes it back; to any other dialect it is a Loss.
+``extras`` is residue: the parts of a wire object that no canonical field can hold, keyed by dialect name, in
+the wire's own nesting. Only that dialect writes it back; to any other dialect it is a Loss.
 
 ``forms`` is how the wire spelled something where that is not what we would write ourselves (a string or a
 list, absent, null or empty, an older parameter name), keyed by dialect name too. It never reaches another

@@ -98,7 +98,7 @@ class Request(Value, frozen=True):
     logprobs: bool | None = None
     """Whether the answer tells how likely each token was."""
     top_logprobs: int | None = None
-    """For how many of the likeliest tokens in each place the answer tells that."""
+    """For how many of the likeliest tokens at each position the answer tells it."""
     prompt_cache_key: str | None = None
     """A name for requests that begin alike, so that they reach the same cache."""
     store: bool | None = None
@@ -157,7 +157,7 @@ class Request(Value, frozen=True):
             or type(self.tool_choice) not in CHOICES
             or type(self.thinking) not in THOUGHTS
         ):
-            self._as_meant()
+            self._convert()
         texts = (self.model, self.service_tier, self.request_id, self.output_name, self.verbosity, self.user)
         counts = (self.max_output_tokens, self.top_k, self.seed, self.n, self.top_logprobs)
         shares = (self.temperature, self.top_p, self.frequency_penalty, self.presence_penalty)
@@ -174,21 +174,21 @@ class Request(Value, frozen=True):
         if not TEXTS.issuperset((type(self.prompt_cache_key), type(self.output_description))):
             check(self)
 
-    def _as_meant(self) -> None:
+    def _convert(self) -> None:
         """Convert the short forms that callers may pass, and check every field."""
         if type(self.system) is not tuple:
             check_content(self, "system", self.system, TextBlock)
-        meant: dict[str, Any] = {
+        stored: dict[str, Any] = {
             "tools": _as_tuple(self.tools, Value),
             "stop_sequences": _as_tuple(self.stop_sequences),
             "betas": _as_tuple(self.betas),
         }
         messages = _as_tuple(self.messages, (Message, Mapping))
-        meant["messages"] = tuple(map(as_message, messages)) if hasattr(messages, "__iter__") else messages
+        stored["messages"] = tuple(map(as_message, messages)) if hasattr(messages, "__iter__") else messages
         if (fields := as_thinking_fields(self.thinking)) is not None:
-            meant["thinking"] = Thinking(**fields)
-        meant["tool_choice"] = as_choice(self.tool_choice, meant["tools"])
-        for name, value in meant.items():
+            stored["thinking"] = Thinking(**fields)
+        stored["tool_choice"] = as_choice(self.tool_choice, stored["tools"])
+        for name, value in stored.items():
             force_setattr(self, name, value)
         check_model(self.model)
         check(self)

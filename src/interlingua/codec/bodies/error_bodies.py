@@ -25,10 +25,9 @@ __all__ = [
     "error_object",
     "first_header",
     "parse_body",
-    "reworded",
-    "sentence",
     "text_of",
     "usable",
+    "with_message",
     "write_seconds",
 ]
 
@@ -74,7 +73,7 @@ class WireErrors(ErrorTable):
         """The error body in the protocol's shape; if one was read, that body with the error's message."""
         residue, message = error.extras.get(self.dialect), error.provider_message or error.message
         if is_dict(residue) and "error" in residue:
-            return reworded(residue, message)
+            return with_message(residue, message)
         return self._write(error, self.row_for(error).word, message)
 
     def encode(self, error: AdapterError) -> WireError:
@@ -127,7 +126,7 @@ class WireErrors(ErrorTable):
         if foreign is None:
             return WireError(status, {"content-type": "application/json", **sent}, dump(self.body(error)))
         if foreign.keys() != {"text"}:
-            wire = reworded(foreign, error.provider_message or error.message)
+            wire = with_message(foreign, error.provider_message or error.message)
             return WireError(status, {"content-type": "application/json", **sent}, dump(wire))
         text = foreign["text"]
         plain = text.encode("utf-8", "replace") if isinstance(text, str) else dump(text)
@@ -151,15 +150,15 @@ MESSAGE_KEYS = ("message", "Message", "msg", "detail", "error", "errors", "error
 DEEPEST, MOST = 4, 8
 
 
-def sentence(wire: Json, depth: int = DEEPEST) -> str:
+def _find_message(wire: Json, depth: int = DEEPEST) -> str:
     """The message in an error body, from the first usual key that has one, with the ``loc`` of FastAPI before it."""
     if isinstance(wire, str):
         return wire
     if depth and is_list(wire):
-        return "; ".join(filter(None, (sentence(item, depth - 1) for item in wire[:MOST])))
+        return "; ".join(filter(None, (_find_message(item, depth - 1) for item in wire[:MOST])))
     if not depth or not is_dict(wire):
         return ""
-    text = next((found for key in MESSAGE_KEYS if key in wire and (found := sentence(wire[key], depth - 1))), "")
+    text = next((found for key in MESSAGE_KEYS if key in wire and (found := _find_message(wire[key], depth - 1))), "")
     where = wire.get("loc")
     return f"{'.'.join(map(str, where[:MOST]))}: {text}" if text and is_list(where) and where else text
 
@@ -176,10 +175,10 @@ def error_object(wire: Json) -> Wire:
 
 def text_of(wire: Json) -> str:
     """The message in an error body, or the body itself as JSON if it has none."""
-    return sentence(error_object(wire)) or sentence(wire) or (dump(wire).decode() if wire else "")
+    return _find_message(error_object(wire)) or _find_message(wire) or (dump(wire).decode() if wire else "")
 
 
-def reworded(body: Wire, message: str) -> Wire:
+def with_message(body: Wire, message: str) -> Wire:
     """An error body with this message; the body itself if it has the message already."""
     if message in ("", text_of(body)):
         return body

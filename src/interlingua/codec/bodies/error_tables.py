@@ -193,9 +193,9 @@ def _by_message(
             return ToolStateError, True
         if re.search(_OVERFLOW, text):
             return ContextOverflowError, False
-    if status == BAD and re.search(_BAD_KEY, text):  # xAI and Google say it so
+    if status == BAD and re.search(_BAD_KEY, text):  # xAI and Google write it so
         return AuthError, None
-    if status == BAD and re.search(_NO_CREDIT, text):  # Anthropic says it so
+    if status == BAD and re.search(_NO_CREDIT, text):  # Anthropic writes it so
         return RateLimitError, False
     if status in NO_QUOTA and not hinted and re.search(_SPENT, re.sub(_LINK, " ", text)):
         return RateLimitError, False

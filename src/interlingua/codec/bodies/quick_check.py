@@ -30,7 +30,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 class Row(Protocol):
-    """What may stand at a place, as ``validate.Check`` says it."""
+    """What may stand at a place: a ``validate.Check``."""
 
     @property
     def kinds(self) -> tuple[str, ...]: ...

@@ -141,21 +141,21 @@ class Pairing:
         turns = body.get(self.pairs.history)
         if not is_list(turns) or self.pairs.stored(body):
             return
-        asked: dict[str, int] = {}  # the places of their turns
+        called: dict[str, int] = {}  # the index of the turn of each call
         last: Set[str] = NONE
         answered: set[str] = set()
         for index, turn in enumerate(turns):
             calls, results = self.calls_in(turn), self.results_in(turn)
             for id in calls:
-                asked[id] = index
+                called[id] = index
             last = last | set(calls) if calls else NONE
             for id in results:
-                if id not in asked:
+                if id not in called:
                     yield Complaint(self._place(turn, index, self.results, id), "no call", got=id)
             answered.update(results)
-        if not asked.keys() <= answered | last:
-            id = next(id for id in asked if id not in answered and id not in last)
-            yield Complaint(self._place(turns[asked[id]], asked[id], self.calls, id), "no result", got=id)
+        if not called.keys() <= answered | last:
+            id = next(id for id in called if id not in answered and id not in last)
+            yield Complaint(self._place(turns[called[id]], called[id], self.calls, id), "no result", got=id)
 
     def _place(self, turn: Json, index: int, paths: Steps, id: str) -> Path:
         """The path of an id; the last one of several."""

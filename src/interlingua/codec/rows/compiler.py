@@ -125,7 +125,7 @@ def _check_keys(source: Source, table: Table) -> None:
 
 
 def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
-    """The keys that are usually there, those that may be there, and those that are accepted and say nothing."""
+    """The keys that are usually there, those that may be there, and those that are accepted and mean nothing."""
     expected = [key for key, node in tree.items() if _is_expected(node)]
     optional = [key for key in tree if key not in expected]
     return expected, optional, [field for field in row.fields if field.accepted and len(field.key) == 1]

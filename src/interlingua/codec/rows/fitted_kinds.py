@@ -56,7 +56,7 @@ class Suffixed(Typed):
 
 
 class FilledStrings(Strings):
-    """A list of strings, of which empty ones are left out."""
+    """A list of strings; empty ones are not written."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

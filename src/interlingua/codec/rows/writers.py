@@ -262,8 +262,8 @@ def _write_group(source: Source, field: Field) -> None:
 
 def _filled_later(source: Source, fields: Sequence[tuple[Field, str]]) -> Mapping[tuple[str, ...], str]:
     """The objects of the display that get a name, because fields are added to them later."""
-    homes = {field.key[:-1] for field, _ in fields}
-    return {path: name for path, name in source.made.items() if path in homes}
+    parents = {field.key[:-1] for field, _ in fields}
+    return {path: name for path, name in source.made.items() if path in parents}
 
 
 def _display(tree: Wire, named: Mapping[tuple[str, ...], str], path: tuple[str, ...] = ()) -> str:
@@ -321,7 +321,7 @@ def _target(source: Source, field: Field) -> str:
 
 
 def _differs(source: Source, field: Field) -> str:
-    """The end of the condition that a field is not its default; empty if a default is what is false."""
+    """The end of the condition that a field is not its default; empty if only the default is false."""
     if field.default == () or field.default == {}:
         return ""
     return " is not None" if field.default is None else f" != {source.bind(field.default)}"

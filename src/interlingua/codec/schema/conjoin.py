@@ -56,12 +56,12 @@ def with_own_root(root: Schema) -> Schema:
     ref = root.get("$ref")
     if not isinstance(ref, str) or (copy := conjoined(well_formed(root), root)) is None:
         return root
-    home, _, name = ref.removeprefix("#/").partition("/")
-    if is_schema(known := copy.get(home)) and ref not in refs_in(copy):
+    keyword, _, name = ref.removeprefix("#/").partition("/")
+    if is_schema(known := copy.get(keyword)) and ref not in refs_in(copy):
         others = {other: schema for other, schema in known.items() if other != name}
-        copy = {key: value for key, value in copy.items() if key != home} | ({home: others} if others else {})
-    homes = ("$defs", "definitions")
-    return {key: copy[key] for key in sorted(copy, key=lambda key: key in homes)}  # definitions come last
+        copy = {key: value for key, value in copy.items() if key != keyword} | ({keyword: others} if others else {})
+    last = ("$defs", "definitions")
+    return {key: copy[key] for key in sorted(copy, key=lambda key: key in last)}
 
 
 def lone_reference(node: Schema) -> Schema:
@@ -141,7 +141,7 @@ def _joined(branch: object, root: Schema) -> Schema | None:
 
 
 def is_guidance(condition: object, names: set[str]) -> bool:
-    """Whether a condition (a branch, `then`, `not`) speaks only of properties in ``names``: then leaving it to the
+    """Whether a condition (a branch, `then`, `not`) is only about properties in ``names``: then moving it into the
     description loosens the schema but loses no property."""
     if not is_schema(condition):
         return True

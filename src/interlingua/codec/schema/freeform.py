@@ -26,7 +26,7 @@ def _free_names(node: Schema, is_root: bool) -> Iterator[str]:
     """Why an object accepts undeclared names. Without properties, the root takes none (a tool without parameters);
     any other object takes all."""
     names = properties_of(node)
-    closed = node.get("additionalProperties") in (False, {"not": {}})  # the second is how zod says never
+    closed = node.get("additionalProperties") in (False, {"not": {}})  # the second is how zod writes never
     if "additionalProperties" in node and not closed:
         yield "additionalProperties lets any name in"
     elif not names and not closed and not (is_root and "properties" in node):

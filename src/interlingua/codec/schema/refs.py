@@ -41,9 +41,9 @@ def _without_ends(forth: dict[str, set[str]], back: dict[str, set[str]]) -> set[
     return set(degree)
 
 
-def hoisted(root: Schema, homes: tuple[str, ...], refs: Sequence[str]) -> tuple[Schema, dict[str, str | None]]:
-    """``root``, whose references are ``refs``, with all of them naming the root or a definition below ``homes``: the
-    targets of others are moved to `$defs`.
+def hoisted(root: Schema, keys: tuple[str, ...], refs: Sequence[str]) -> tuple[Schema, dict[str, str | None]]:
+    """``root``, whose references are ``refs``, with every one of them to the root or to a definition under one of
+    ``keys``: what another one names becomes a definition in `$defs`.
 
     Vendors document references to definitions only, and rewriting may move another place or make it nullable. A
     reference that names nothing is dropped. Also returned: old reference -> new one, None if dropped.
@@ -59,7 +59,7 @@ def hoisted(root: Schema, homes: tuple[str, ...], refs: Sequence[str]) -> tuple[
             continue
         if (target := resolve(ref, root)) is None:
             moves[ref] = None
-        elif not _is_at_home(ref, homes):
+        elif not _names_definition(ref, keys):
             name = _free_name(ref, taken)
             moves[ref] = f"#/$defs/{name}"
             moved[name] = target
@@ -75,11 +75,11 @@ def hoisted(root: Schema, homes: tuple[str, ...], refs: Sequence[str]) -> tuple[
     return {**renamed, "$defs": defs} if defs else renamed, moves
 
 
-def _is_at_home(ref: str, homes: tuple[str, ...]) -> bool:
-    """Whether a reference names the root or one of its definitions, not a place within."""
+def _names_definition(ref: str, keys: tuple[str, ...]) -> bool:
+    """Whether a reference names the root or one of its definitions, not a part of one."""
     _, _, rest = ref.partition("/")
-    home, _, name = rest.partition("/")
-    return ref == "#" or (home in homes and name != "" and "/" not in name)
+    key, _, name = rest.partition("/")
+    return ref == "#" or (key in keys and name != "" and "/" not in name)
 
 
 def _free_name(ref: str, taken: set[str]) -> str:

@@ -51,7 +51,7 @@ class Rewriter:
                 self._changed(place, "dropped, for it does not have the shape of its keyword")
             root = well_formed(root)
             survey = Survey(root, subset)
-        self.root, moves = hoisted(root, subset.homes, survey.refs)
+        self.root, moves = hoisted(root, subset.definition_keys, survey.refs)
         self._settled: Set[int] = frozenset() if moves else survey.settled
         self._plain: Set[int] = frozenset() if moves else survey.plain
         for old, new in moves.items():

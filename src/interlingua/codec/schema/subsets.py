@@ -40,7 +40,7 @@ class Subset(Struct, frozen=True, kw_only=True):
     """Whether the parameters of a tool, as a whole, may have a description."""
     references: bool = False
     """Whether `$ref` is taken; if not, definitions are copied to where they are used."""
-    homes: tuple[str, ...] = ()
+    definition_keys: tuple[str, ...] = ()
     """The keywords under which definitions may stand."""
     texts: frozenset[str] = frozenset()
     """Keywords that are kept wherever their value is a text."""
@@ -49,7 +49,7 @@ class Subset(Struct, frozen=True, kw_only=True):
         both = ("$defs", "definitions")
         texts = {word for word in self.keywords if word not in SHAPES or SHAPES[word]("")}
         force_setattr(self, "references", "$ref" in self.keywords)
-        force_setattr(self, "homes", tuple(word for word in both if word in self.keywords) or both)
+        force_setattr(self, "definition_keys", tuple(word for word in both if word in self.keywords) or both)
         force_setattr(self, "texts", frozenset(texts - self.accepts.keys()))
 
 

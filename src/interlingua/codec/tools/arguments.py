@@ -68,7 +68,7 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
 
 
 def write_arguments(input: dict[str, Any], input_text: str | None) -> str:
-    """The text to write: the model's own while it still says ``input``, else compact JSON."""
+    """The text to write: the model's own while it still means ``input``, else compact JSON."""
     if input_text is not None and says(input_text, input):
         return input_text
     return _encode(input).decode()

@@ -126,11 +126,11 @@ def _wrapped(root: Schema) -> Schema:
 
 def _moved(ref: str) -> str:
     """A reference to a part that is now below the property; definitions stay where they are."""
-    inside = (ref == "#" or ref.startswith("#/")) and not ref.startswith(_AT_HOME)
+    inside = (ref == "#" or ref.startswith("#/")) and not ref.startswith(_TO_DEFINITIONS)
     return f"#/properties/{RESULT}{ref[1:]}" if inside else ref
 
 
-_AT_HOME = tuple(f"#/{name}/" for name in DEFINITIONS)
+_TO_DEFINITIONS = tuple(f"#/{name}/" for name in DEFINITIONS)
 
 
 def _parsed(text: str) -> Json:

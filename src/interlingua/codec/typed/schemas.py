@@ -17,7 +17,7 @@ from .hints import description_of, schema_of
 
 __all__ = ["schemas_of"]
 
-AT_HOME = "#/$defs/"
+DEFS = "#/$defs/"
 
 
 def schemas_of(types: Sequence[Any]) -> tuple[list[Schema], Schema]:
@@ -125,13 +125,13 @@ def _closure(name: str, definitions: Schema) -> Schema:
         name = waiting.pop()
         if name in definitions and name not in found:
             found[name] = definitions[name]
-            waiting += [ref.removeprefix(AT_HOME) for ref in refs_in(definitions[name])]
+            waiting += [ref.removeprefix(DEFS) for ref in refs_in(definitions[name])]
     return found
 
 
 def _renamed(node: Any, names: dict[str, str]) -> Any:
     """A schema with definitions under other names."""
-    return with_refs(node, lambda ref: AT_HOME + names[name] if (name := ref.removeprefix(AT_HOME)) in names else ref)
+    return with_refs(node, lambda ref: DEFS + names[name] if (name := ref.removeprefix(DEFS)) in names else ref)
 
 
 def _tidied(node: Any, at: str = "#") -> Any:

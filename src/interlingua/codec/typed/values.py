@@ -1,4 +1,4 @@
-"""From a JSON value to a value of a Python type, exactly; and what is wrong where that fails."""
+"""Reading a JSON value exactly as a value of a Python type, and saying what is wrong where that fails."""
 
 from __future__ import annotations
 
