@@ -50,7 +50,7 @@ NOTHING: tuple[()] = ()
 
 
 class CacheMark(Value, frozen=True):
-    """The prompt up to and including the marked part is worth caching. ``ttl`` is how long, in the provider's words."""
+    """The prompt up to and including the marked part is worth caching. ``ttl`` is the provider's word for how long."""
 
     ttl: str | None = None
 

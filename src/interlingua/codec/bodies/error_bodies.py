@@ -1,7 +1,7 @@
 """Errors on the wire: where a body has its error words and its message, which headers add to it, and how to write both.
 
 Most protocols have an object under ``error``: ``WireErrors`` reads and writes it, from the rows of a dialect
-(``error_tables``). What came in a body is kept in ``extras`` and written back by the same dialect.
+(``error_tables``). A body that was read is kept in ``extras`` and written back by the same dialect.
 """
 
 from __future__ import annotations
@@ -196,13 +196,13 @@ def write_seconds(seconds: float) -> str:
 
 
 def first_header(headers: Mapping[str, str] | None, *names: str) -> str | None:
-    """The value of the first of these headers that came. The names are in lower case."""
+    """The value of the first of these headers that is there. The names are in lower case."""
     lower = {key.lower(): value for key, value in (headers or {}).items()}
     return next((lower[name] for name in names if name in lower), None)
 
 
 def _retry_hint(headers: Mapping[str, str] | None) -> tuple[bool | None, float | None]:
-    """``(should retry, after seconds)`` as the answer's headers say it."""
+    """``(should retry, after seconds)`` from the headers of an answer; None where they do not tell."""
     lower = {key.lower(): value for key, value in (headers or {}).items()}
     should = {"true": True, "false": False}.get(lower.get("x-should-retry", "").lower())
     return should, _retry_after(lower)

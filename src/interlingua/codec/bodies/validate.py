@@ -86,7 +86,7 @@ class Place:
         self.items: dict[str, Place] = {}
 
     def below(self, step: str) -> Place:
-        """The place one step further."""
+        """The place one step below, made if it is new."""
         below = self.items if step.startswith("*") else self.fields
         return below.setdefault(step, Place())
 
@@ -267,11 +267,11 @@ class Requirements:
 
 
 def dots(path: Path) -> str:
-    """``messages.0.content``"""
+    """A path written as ``messages.0.content``."""
     return ".".join(map(str, path))
 
 
 def brackets(path: Path) -> str:
-    """``messages[0].content``"""
+    """A path written as ``messages[0].content``."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".")

@@ -67,11 +67,11 @@ def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | 
     source.line(f"if len(wire) == known: value = {_call(source, row, names)}")
     source.line("else:")
     source.depth += 1
-    _rest(source, row, [*tree, *([table.tag] if tagged and table.tag else [])])
+    _collect_residue(source, row, [*tree, *([table.tag] if tagged and table.tag else [])])
     _check_keys(source, table)
     source.line(f"value = {_call(source, row, names, extras=f'{{{table.dialect!r}: rest}}')}")
     source.depth = 1
-    _mark(source, table, row)
+    _remember_marks(source, table, row)
     source.line("return value")
     return source.compile(function_name("read", table, row), "wire")
 
@@ -131,7 +131,7 @@ def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
     return expected, optional, [field for field in row.fields if field.accepted and len(field.key) == 1]
 
 
-def _rest(source: Source, row: Row, keys: list[str]) -> None:
+def _collect_residue(source: Source, row: Row, keys: list[str]) -> None:
     """Add code that collects the residue: what no field took, and constants with another value."""
     constants = [field.key[0] for field in row.constant_fields if len(field.key) == 1]
     accepted = [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
@@ -142,7 +142,7 @@ def _rest(source: Source, row: Row, keys: list[str]) -> None:
         source.line(f"if {constant_variable(key)} is None: del rest[{key!r}]")
 
 
-def _mark(source: Source, table: Table, row: Row) -> None:
+def _remember_marks(source: Source, table: Table, row: Row) -> None:
     """Add code that remembers the shape and the spelling of a value that was read, and the rules that it breaks."""
     remember = f"{source.bind(force_setattr)}(value, 'forms', {{{table.dialect!r}: marks}})"
     if source.shapes:

@@ -63,7 +63,7 @@ class StopWord:
 
 
 class Ending(NamedTuple):
-    """The words and the counts of a dialect, and the key of its stop reason."""
+    """How a dialect writes the end of an answer: the key and the words of its stop reason, and its counts."""
 
     dialect: str
     key: str
@@ -71,7 +71,7 @@ class Ending(NamedTuple):
     usage: Counts
 
     def read(self, fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) -> None:
-        """Move the end of an answer from ``rest`` to ``fields``. An unknown word means ``tool_use`` if it ``calls``."""
+        """Move the end of an answer from ``rest`` to ``fields``. Whether it ``calls`` tools tells an unknown word."""
         word = rest.get(self.key)
         known = self.stop.reads.get(word) if type(word) is str else None
         fields["stop_reason"] = known or (CALLED if calls else END)

@@ -93,7 +93,7 @@ WHOLE = Whole("an integer", int)
 
 
 class FilledOne(One):
-    """One value of a table. An empty object means nothing: it is residue, and never written."""
+    """One value of a table, never an empty object: that means nothing, is residue, and is not written."""
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         return super().read(wire, marks) if wire else REFUSED
@@ -141,7 +141,7 @@ class FilledText(Plain):
 
 
 class StringOrStrings(Strings):
-    """Some strings; one of them may stand alone, which is remembered as a mark."""
+    """A list of strings; the wire may have one string instead of a list of one, which is remembered as a mark."""
 
     name = "a string or an array of strings"
 

@@ -178,7 +178,7 @@ STRINGS = Strings()
 
 
 class Negated(Kind):
-    """A boolean that is true on the wire where it is false in our field."""
+    """A boolean with the opposite meaning on the wire: our true is their false."""
 
     rejects_none = True
     name = "a boolean"
@@ -227,7 +227,7 @@ class Vocabulary(Kind):
 
 
 class One(Kind):
-    """One value of a table."""
+    """One value that a table reads and writes."""
 
     name = "an object"
 
@@ -254,7 +254,7 @@ class One(Kind):
 
 
 class Each(Kind):
-    """A list of values of a table, kept as a tuple. Values that cannot be written are left out.
+    """A list of values that a table reads and writes, kept as a tuple. Values that cannot be written are left out.
 
     A list that becomes empty by that is left out too, unless it may be ``empty``.
     """

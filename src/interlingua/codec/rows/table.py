@@ -103,7 +103,7 @@ class Table:
         return Table(self.dialect, self.tagger or self.tag, *rows, keys=self.keys, **specs)
 
     def rules(self, row: Row) -> list[Rule]:
-        """The rules of a row that hold in this table, which may be for answers."""
+        """The rules of a row that hold in this table: for answers, those for histories do not."""
         return [rule for rule in row.rules if self.history or not rule.history]
 
     def row_for(self, value: Any) -> Row | None:

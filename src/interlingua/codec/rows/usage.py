@@ -53,7 +53,7 @@ class Numbers(Struct):
 
 
 class Counts:
-    """The paths of a dialect's counts in its usage object, by our fields; the dialect has no count without a path.
+    """The paths of a dialect's counts in its usage object, by our fields; a dialect lacks the counts without a path.
 
     A path is written as keys with dots; further paths behind a space are other names for the same count, which are
     read but not written. ``always``: the fields that are written even if they are 0. ``total``: the path of the sum of
@@ -83,7 +83,7 @@ class Counts:
         self.tree = self._tree()
 
     def _tree(self) -> Wire:
-        """The names of all numbers in their own nesting. The leaf of a further name returns the number it must have.
+        """The names of all numbers in their own nesting. The leaf of a further name of a count is a ``NumberOf``.
 
         It is None for the first name of a count, and ``ALWAYS`` for one that is written even if it is 0.
         """

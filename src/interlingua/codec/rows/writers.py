@@ -80,7 +80,7 @@ def compile_constants(table: Table, row: Row) -> Callable[[Any, Any], None]:
 
 
 def _conditions_of_others(source: Source, row: Row) -> list[str]:
-    """Conditions of which one holds if another row of the same type writes a value."""
+    """Conditions, one of which holds if another row of the same type writes the value."""
     differs = {name: "is not" if isinstance(fixed, Enum) else "!=" for name, fixed in row.fixed.items()}
     unsuitable = [f"value.{name} {differs[name]} {source.bind(fixed)}" for name, fixed in row.fixed.items()]
     return unsuitable + ([f"not {source.bind(row.when)}(value)"] if row.when is not None else [])
@@ -337,7 +337,7 @@ def _check_rules(source: Source, table: Table, row: Row) -> None:
 
 
 def condition(source: Source, rule: Rule) -> str:
-    """The expression that a value keeps a rule."""
+    """The expression that tells whether a value keeps a rule."""
     names = {name: source.bind(value) for name, value in rule.names.items()}
     return rule.source.format("value", **names) or f"{source.bind(rule.holds)}(value)"
 

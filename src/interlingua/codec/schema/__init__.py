@@ -1,8 +1,8 @@
 """JSON Schema for tools and outputs, as each dialect takes it: pure functions over plain dicts.
 
 - ``strict_schema``: into the subset that a dialect's strict mode compiles, or the reasons why that cannot be;
-- ``restore_optional``: the way back for values, so that a tool sees what its author declared;
-- ``project_schema``: into what a dialect takes at all, strict or not; ``narrow_tool``: the same as a change;
+- ``restore_optional``: the inverse for values, so that a tool gets what its author declared;
+- ``project_schema``: into the part that a dialect takes, strict or not; ``narrow_tool``: the same as a change;
 - ``to_gemini_schema``, ``from_gemini_schema``: Gemini's older ``Schema`` object.
 
 No schema or value that is passed in is ever altered. ``changes`` lists what was changed, one sentence for each,

@@ -36,7 +36,7 @@ def conjoined(node: Schema, root: Schema, seen: frozenset[str] = frozenset()) ->
 
 
 def _conjoined(node: Schema, root: Schema, known: dict[str, Schema | None]) -> Schema | None:
-    """``known`` holds the results for references; None while one is being followed, so that a circle gives None."""
+    """The same. ``known`` has the results for references; None while one is being followed, so that a circle ends."""
     if "$ref" not in node and "allOf" not in node:
         return node
     parts: list[Schema | None] = [{key: value for key, value in node.items() if key not in ("$ref", "allOf")}]

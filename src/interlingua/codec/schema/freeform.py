@@ -23,8 +23,8 @@ def free_forms(node: Schema, is_root: bool) -> Iterator[str]:
 
 
 def _free_names(node: Schema, is_root: bool) -> Iterator[str]:
-    """Why an object accepts undeclared names. Without properties, the root takes none (a tool without parameters);
-    any other object takes all."""
+    """Why an object accepts undeclared names. Empty ``properties`` mean no names at the root (a tool that takes none),
+    but any names elsewhere."""
     names = properties_of(node)
     closed = node.get("additionalProperties") in (False, {"not": {}})  # the second is how zod writes never
     if "additionalProperties" in node and not closed:

@@ -26,7 +26,7 @@ def allows_null(node: object, root: Schema) -> bool:
 
 
 def _allows_null(node: object, root: Schema, known: dict[str, bool]) -> bool:
-    """``known`` holds the results for references; False while one is being followed."""
+    """The same. ``known`` holds the results for references; False while one is being followed."""
     if not is_schema(node):
         return node is True
     if node.get("nullable") is True:

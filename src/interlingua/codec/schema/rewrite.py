@@ -83,7 +83,7 @@ class Rewriter:
     # ------------------------------------------------------------------------------------------------- one schema
 
     def _schema(self, node: object, at: str, trail: frozenset[str]) -> Any:
-        """``trail`` holds the references that were replaced by copies on the way here."""
+        """Rewrite a schema and all below it. ``trail`` holds the references that were replaced by copies around it."""
         if id(node) in self._settled:
             return node
         if not is_schema(node):
@@ -105,7 +105,7 @@ class Rewriter:
         return self._all_required(node, at) if self.subset.all_required else node
 
     def _resolved(self, node: Schema, at: str, trail: frozenset[str]) -> tuple[Schema, frozenset[str]]:
-        """Only a lone reference stays one: vendors refuse or ignore what stands beside `$ref`, and know no `allOf`."""
+        """Copy a reference unless it stands alone: vendors refuse or ignore keywords beside it, and know no `allOf`."""
         node = lone_reference(node)
         ref = node.get("$ref")
         if ref is not None and not self.subset.recursive and ref in self._recursive:

@@ -69,7 +69,7 @@ def _properties(schema: Schema) -> int:
 
 
 def _levels(schema: Any) -> int:
-    """Objects inside objects as the schema is written; a reference is not followed, for it may never end."""
+    """How deep objects are nested in the text of a schema; references are not followed, which might never end."""
     if not is_schema(schema):
         return 0
     deepest = max((_levels(child) for _, child in subschemas(schema)), default=0)

@@ -1,7 +1,7 @@
 """Tool arguments: between the text a model wrote and the object a tool is given.
 
-``input_text`` is kept only where the object cannot bring the text back: it is malformed, it is not an object,
-or it is spelled otherwise than we would write it (compact JSON). An edited ``input`` wins over a stale text.
+``input_text`` is kept only where writing the object would not give the same text: it is malformed, it is not an
+object, or it is not spelled as we write it (compact JSON). An edited ``input`` wins over a stale text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _decode(text: str) -> Any:
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """The object that a text spells, or None where it is not one."""
+    """The object that a text holds as JSON; None if it holds none."""
     try:
         value: dict[str, Any] = _loads(text) if len(text) <= SHORT else _decode(text)  # if it is an object at all
     except (msgspec.DecodeError, UnicodeError, RecursionError):

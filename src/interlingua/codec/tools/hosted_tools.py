@@ -146,7 +146,7 @@ class Setting(NamedTuple):
 
 
 def _meaning(tool: ServerTool, rows_of: Known) -> tuple[str, list[Setting]] | None:
-    """Our name of a tool, and its settings."""
+    """Our name of a tool, and its settings; None if no row describes it."""
     if tool.dialect == ANY:
         values = dict(tool.raw) if is_object(tool.raw) else {}
         name = str(values.pop("name", ""))

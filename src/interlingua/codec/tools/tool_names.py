@@ -38,7 +38,7 @@ Named = TypeVar("Named", ToolDefinition, ToolUseBlock, ToolResultBlock)
 
 
 class NameRule:
-    """The names that a protocol takes: up to ``longest`` of ``letters``, the first in ``first``; regex classes.
+    """The names that a protocol takes: up to ``longest`` of the regex class ``letters``, the first one of ``first``.
 
     ``results``: whether results carry the names of their tools too.
     """

@@ -30,7 +30,7 @@ MOST, LONGEST = 20, 2000
 
 
 def complaints(value: Json, schema: Schema) -> list[str]:
-    """What does not fit, each with its place; empty if all fits."""
+    """What is wrong with a value, each complaint with its place; empty if it fits the schema."""
     try:
         root: Schema = well_formed(schema)
         return _first(_Check(root).complaints(value, root, ""))
@@ -153,5 +153,5 @@ def _place(at: str) -> str:
 
 
 def _same(value: object, other: object) -> bool:
-    """Equal as JSON: to Python, True is 1."""
+    """Whether two values are equal as JSON: to Python, True is 1."""
     return value == other and isinstance(value, bool) == isinstance(other, bool)

@@ -94,7 +94,7 @@ def build(cls: Any, value: Json) -> Any:
 
 
 def _validated(cls: Any, value: Json) -> Any:
-    """Through JSON, so that a strict model takes a date from a string and a tuple from an array."""
+    """Validate by way of JSON, so that a strict model takes a date from a string and a tuple from an array."""
     try:
         return cls.model_validate_json(msgspec.json.encode(value))
     except ValueError as error:

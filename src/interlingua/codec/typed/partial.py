@@ -25,7 +25,7 @@ LONGEST_ESCAPE = 12
 
 
 class PartialJson:
-    """Pass the text to ``feed``; ``value`` is what it holds so far: one object that grows, with perhaps half a string.
+    """Pass the text to ``feed``; ``value`` is what it holds so far: always the same object, with perhaps half a string.
 
     Text before the first bracket is skipped. A number or a word is in the value once it is complete. Nothing is ever
     raised: text that is not JSON is read as far as possible, because the whole text is checked later.
@@ -146,7 +146,7 @@ class PartialOutput:
 
     @property
     def value(self) -> Json:
-        """Objects as dicts and lists; what has not come yet is absent. None before anything has come."""
+        """The value so far, as dicts and lists; parts that are still to come are absent. None before the first one."""
         return self._output.inside(self._json.value)
 
     def see(self, event: object) -> None:
