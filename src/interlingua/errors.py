@@ -12,7 +12,7 @@ Exception
     ├── ContextOverflowError     context_overflow: the conversation is too long for the model
     ├── InvalidRequestError      invalid_request: the provider would not take the request
     │   ├── ParseError           what came over the wire is not what the protocol allows
-    │   └── LossyTranslation     something would be lost, and the caller asked for an error then
+    │   └── LossyTranslation     something would be lost, and the caller wanted an error instead
     ├── ToolStateError           tool_error: calls and results do not match
     ├── StoreError               other: a session could not be written to its store, or read from it
     ├── OutputError              other: the model gave no answer of the type that was asked for
@@ -172,7 +172,7 @@ class ParseError(InvalidRequestError):
 
 
 class LossyTranslation(InvalidRequestError):
-    """Something would be lost in translation, and the caller asked for an error then. ``losses`` says what."""
+    """Something would be lost in translation, and the caller wanted an error instead. ``losses`` says what."""
 
     losses: tuple[Loss, ...] = ()
 
@@ -188,7 +188,7 @@ class StoreError(AdapterError):
 
     ``response`` is the answer that was just received, if there is one: it is in the session's history, and the next
     save writes it. ``retryable`` says whether the same write may succeed later (a full disk, a locked database); it is
-    False when another program has changed the stored session.
+    False when another writer has changed the stored session.
     """
 
 

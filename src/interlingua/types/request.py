@@ -90,7 +90,7 @@ class Request(Value, frozen=True):
     verbosity: str | None = None
     """How long the answer shall be: ``low``, ``medium`` or ``high``."""
     frequency_penalty: int | float | None = None
-    """How much less likely a token becomes each time it is used."""
+    """How much less likely a token becomes with each time it was used."""
     presence_penalty: int | float | None = None
     """How much less likely a token becomes once it was used."""
     n: int | None = None
@@ -98,7 +98,7 @@ class Request(Value, frozen=True):
     logprobs: bool | None = None
     """Whether the answer tells how likely each token was."""
     top_logprobs: int | None = None
-    """For how many of the likeliest tokens at each position the answer tells it."""
+    """How many of the likeliest tokens the answer lists at each position."""
     prompt_cache_key: str | None = None
     """A name for requests that begin alike, so that they reach the same cache."""
     store: bool | None = None

@@ -26,7 +26,7 @@ USAGES = frozenset({TokenUsage, type(None)})
 
 
 class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its partial response refer to each other
-    """A whole answer, or the partial one that is left of a broken stream.
+    """A whole answer, or the part of it that came before a stream broke off.
 
     ``raw_stop_reason`` is the provider's own word. The client that made the call sets ``request_id``, ``origin``,
     ``latency_ms``, ``attempts``, ``losses`` and ``raw``; encoders never read ``raw``. A session sets ``stopped``.

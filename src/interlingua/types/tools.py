@@ -102,7 +102,7 @@ def web_search(
 def web_fetch(
     *, allowed_domains: Iterable[str] = (), blocked_domains: Iterable[str] = (), max_uses: int | None = None
 ) -> ServerTool:
-    """The provider's own reading of web pages by address. A setting that it does not have is a Loss."""
+    """The provider's own tool that reads web pages by address. A setting that it does not have is a Loss."""
     given: dict[str, Json] = {
         "allowed_domains": list(allowed_domains),
         "blocked_domains": list(blocked_domains),

@@ -25,7 +25,7 @@ Writer = Callable[[Any], Any]
 
 
 def compile_writer(table: Table, rows: Sequence[Row]) -> Writer:
-    """Make the function that writes a value by the first row that suits it, of the rows of its type, or returns None.
+    """Make the function that writes a value by the first of its type's rows that suits it, or returns None.
 
     It is the code of the first row. It passes other values to code of the other rows, which is made on first use.
     """

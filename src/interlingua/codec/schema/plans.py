@@ -1,4 +1,4 @@
-"""The schemas of a request as a dialect takes them, and the calls of its answer without nulls that strictness forced.
+"""The schemas of a request as a dialect takes them, and calls of its answer without the nulls that strict mode forced.
 
 Agents send the same tools with every request, and finding out what must change in a schema costs many times what
 reading it does. So the result is remembered by the schema's text: one that was altered since is another schema.

@@ -145,7 +145,7 @@ def map_subschemas(
 
 
 def resolve(ref: object, root: Schema) -> Schema | None:
-    """What a local reference names; None for a foreign or dangling one, and for anchors."""
+    """The schema that a local reference names; None for a foreign or dangling reference, and for anchors."""
     if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
         return None
     from urllib.parse import unquote  # noqa: PLC0415 - slow to import, and rarely needed

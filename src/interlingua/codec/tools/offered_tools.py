@@ -1,4 +1,4 @@
-"""The tools that a request offers: fewer where a protocol cannot express its choice. Also an answer's calls to them."""
+"""The tools that a request offers: fewer where a protocol cannot express its choice; and the answer's calls to them."""
 
 from __future__ import annotations
 
