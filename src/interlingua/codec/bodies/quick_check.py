@@ -62,7 +62,7 @@ def compile_check(tree: Tree) -> Fits:
 
 
 def compile_ids(paths: Steps, hosted: str) -> Callable[[Any], list[str]]:
-    """Make the function that finds the ids in a turn. Calls of the server's own, with the key ``hosted``, are left out."""
+    """Make the function that finds the ids in a turn, without those of the server's own calls (key ``hosted``)."""
     source = Source("")
     source.line("found = []")
     for (first, *steps), key in paths:
