@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from interlingua.codec.json import is_dict, is_list
-from interlingua.gateway.pointing import environment_of, trusted
-from interlingua.gateway.serve import filled
+from interlingua.gateway.pointing import environment_of, trust_variables
+from interlingua.gateway.serve import fill
 
 from .faults import Cell
 from .rows import AGENTS, PROMPT, Agent
@@ -88,12 +88,12 @@ def _prepared(
     for name, text in {**known.files, **agent.files}.items():
         file = folder / name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(filled(text, base, key, agent.model, str(folder)))
-    own = {name: filled(value, base, key, agent.model, str(folder)) for name, value in agent.variables.items()}
-    clean = {**home, **trusted(known, folder.parent / "project", Path(home["HOME"]))}
+        file.write_text(fill(text, base, key, agent.model, str(folder)))
+    own = {name: fill(value, base, key, agent.model, str(folder)) for name, value in agent.variables.items()}
+    clean = {**home, **trust_variables(known, folder.parent / "project", Path(home["HOME"]))}
     environment = {**environment_of(known, clean, base, key, agent.model, str(folder)), **own}
     words = (word.replace("{prompt}", PROMPT) for word in (*known.arguments, *agent.argv))
-    return [str(program), *(filled(word, base, key, agent.model, str(folder)) for word in words)], environment
+    return [str(program), *(fill(word, base, key, agent.model, str(folder)) for word in words)], environment
 
 
 def finish(command: list[str], environment: dict[str, str], folder: Path, said: Path, limit: float) -> int | None:

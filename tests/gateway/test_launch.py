@@ -16,11 +16,11 @@ from interlingua.client.local import Ability
 from interlingua.gateway import launch
 from interlingua.gateway.clients import CLIENTS
 from interlingua.gateway.config import Route, Snapshot
-from interlingua.gateway.pointing import environment_of, fitted, shortcomings, trusted
+from interlingua.gateway.pointing import environment_of, shortcomings, small_variables, trust_variables
 from interlingua.gateway.receipts import Receipt
-from interlingua.gateway.serve import filled
+from interlingua.gateway.serve import fill
 from interlingua.gateway.state import State
-from interlingua.gateway.used import Used, counting
+from interlingua.gateway.used import Used, count_calls
 from interlingua.types.loss import Loss
 from interlingua.types.usage import TokenUsage
 
@@ -89,9 +89,9 @@ def test_every_row_is_filled_without_a_rest(name: str) -> None:
     assert made["HOME"] == "/h"
     everything = json.dumps([made, client.arguments, client.files])
     for text in client.files.values():
-        everything = filled(everything, "http://b", "k", "p:m", "/f")
+        everything = fill(everything, "http://b", "k", "p:m", "/f")
         if text.startswith("{"):
-            json.loads(filled(text, "http://b", "k", "p:m", "/f"))
+            json.loads(fill(text, "http://b", "k", "p:m", "/f"))
     assert "http://b" in everything
     assert not [mark for mark in ("{base}", "{key}", "{folder}") if mark in json.dumps(made)]
 
@@ -115,7 +115,7 @@ def test_the_sums_tell_requests_tokens_cost_and_losses() -> None:
 def test_calls_are_counted_that_happened_more_than_an_hour_ago() -> None:
     now = 0.0
     state = State(Snapshot(routes={"*": Route("embedded:")}), clock=lambda: now)
-    total = counting(state)
+    total = count_calls(state)
     for _ in range(3):
         now += 4000
         state.note(Receipt(str(now), "openai-chat", usage=TokenUsage(5), billed=("embedded", "x")), None)
@@ -133,17 +133,17 @@ def test_a_folder_is_trusted_that_has_nothing_that_trust_would_let_act(tmp_path:
     folder.mkdir(parents=True)
     (tmp_path / "home" / ".gemini").mkdir()  # the user's own
     gemini = CLIENTS["gemini"]
-    assert trusted(gemini, folder, tmp_path / "home") == {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    assert trust_variables(gemini, folder, tmp_path / "home") == {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
     (folder.parent / ".env").touch()
-    assert trusted(gemini, folder, tmp_path / "home") == {}
-    assert trusted(CLIENTS["claude"], folder, tmp_path / "home") == {}
+    assert trust_variables(gemini, folder, tmp_path / "home") == {}
+    assert trust_variables(CLIENTS["claude"], folder, tmp_path / "home") == {}
 
 
 def test_a_client_that_does_not_fit_begins_with_less_and_what_is_not_to_be_expected_is_told() -> None:
     small, large = Ability(8192, tools=False), Ability(65_536, tools=True)
     claude = CLIENTS["claude"]
-    assert fitted(claude, small) == {"CLAUDE_CODE_SIMPLE": "1"}
-    assert fitted(claude, large) == fitted(claude, None) == {}
+    assert small_variables(claude, small) == {"CLAUDE_CODE_SIMPLE": "1"}
+    assert small_variables(claude, large) == small_variables(claude, None) == {}
     room, tools = shortcomings(claude, "local:x", small)
     assert room.startswith("local:x has room for 8,192 tokens; Claude Code begins with about 20,000, so it is started")
     assert tools.startswith("local:x was not made to call tools")

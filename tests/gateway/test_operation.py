@@ -107,7 +107,7 @@ def test_receipts_and_state_are_found_by_every_process(tmp_path: Path) -> None:
         receipts[0].keep(Receipt("r", CHAT, "asked", losses=(), status=429), "me")
         state = Message("assistant", (ThinkingBlock("hm", signature="sig"),))
         vaults[0].put("me", state, (call("add", a=1),))
-        asyncio.run(vaults[0].kept())
+        asyncio.run(vaults[0].wait_until_shared())
         found = receipts[1].find("r", "me")
         assert found is not None
         assert (found.asked, found.status) == ("asked", 429)
@@ -117,7 +117,7 @@ def test_receipts_and_state_are_found_by_every_process(tmp_path: Path) -> None:
 
 
 def test_one_key_does_not_push_out_the_state_of_another() -> None:
-    vault = Vault(lambda: 0.0, most=100, of_one=10)
+    vault = Vault(lambda: 0.0, most=100, per_owner=10)
     state = Message("assistant", (ThinkingBlock("hm", signature="sig"),))
     vault.put("quiet", state, (TextBlock("first"),))
     for number in range(50):

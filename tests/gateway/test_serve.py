@@ -98,7 +98,7 @@ def test_with_a_key_of_a_provider_it_serves_that_providers_models() -> None:
     for _ in range(2):  # the key outlives a file that has none
         assert state.admission.find([made]) is not None
         state.replace(Snapshot())
-    assert [model.name for model in state.listed(None)][:1][0].startswith("openai:")
+    assert [model.name for model in state.list_models(None)][:1][0].startswith("openai:")
 
 
 def test_other_machines_are_let_in_with_keys_only() -> None:
@@ -114,7 +114,7 @@ def test_other_machines_are_let_in_with_keys_only() -> None:
 
 
 def test_the_table_points_every_client_here() -> None:
-    shown = serve.table("http://127.0.0.1:4000", "il-key")
+    shown = serve.instructions("http://127.0.0.1:4000", "il-key")
     assert shown.count("il-key") > 5
     assert "ANTHROPIC_BASE_URL=http://127.0.0.1:4000" in shown
     assert "{" not in shown

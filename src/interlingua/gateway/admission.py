@@ -21,7 +21,7 @@ CLAUDE_NAMES = "claude--"
 
 
 class Key(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A key of a client. The file has its SHA-256 and never the key itself."""
+    """A client's key, as configured: the file holds its SHA-256, never the key itself."""
 
     name: str
     sha256: str
@@ -30,7 +30,7 @@ class Key(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     per_minute: int | None = None
 
     def may_use(self, model: str) -> bool:
-        """Whether it may call a model of that name."""
+        """Whether this key may call the model of that name."""
         if "*" in self.models:
             return True
         model = model.removeprefix(CLAUDE_NAMES)
@@ -38,12 +38,12 @@ class Key(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def hash_key(key: str) -> str:
-    """What is kept of a key."""
+    """The SHA-256 of a key, which is stored in its place."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 class Usage:
-    """What a key uses now: requests that are being answered, and the time by which its rate is used up."""
+    """The current use of a key: how many requests are open, and until when its rate limit counts past requests."""
 
     __slots__ = ("full_until", "open")
 
@@ -52,7 +52,7 @@ class Usage:
 
 
 class Admission:
-    """Finds the key of a request, and holds it to its limits. Without keys everybody is let in."""
+    """Finds the key of a request and enforces its limits. Without configured keys every request is admitted."""
 
     def __init__(self, keys: Sequence[Key], clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -60,22 +60,22 @@ class Admission:
         self.replace(keys)
 
     def replace(self, keys: Sequence[Key]) -> None:
-        """Use other keys from now on. What those that stay have used is remembered."""
+        """Use these keys from now on. The usage of keys that stay is kept."""
         self._keys: Mapping[str, Key] = {key.sha256.lower(): key for key in keys}
 
-    def find_once(self, headers: Mapping[str, str], made: dict[object, Any]) -> Key | None:
-        """The key of a request with these headers. ``made`` is what is remembered of them on their connection."""
-        known: tuple[object, Key | None] | None = made.get(Admission)
+    def find_once(self, headers: Mapping[str, str], cache: dict[object, Any]) -> Key | None:
+        """The key of a request with these headers. ``cache`` belongs to the headers, which requests may share."""
+        known: tuple[object, Key | None] | None = cache.get(Admission)
         if known is None or known[0] is not self._keys:
-            known = made[Admission] = self._keys, self.find(find_key(headers))
+            known = cache[Admission] = self._keys, self.find(find_key(headers))
         return known[1]
 
     def find(self, given: Sequence[str]) -> Key | None:
-        """The key among those that a request carries; None where no keys are needed."""
+        """The first known key among those that a request carries; None if no keys are configured."""
         if not self._keys:
             return None
         for key in given:
-            known = self._keys.get(hash_key(key))  # how long this takes tells of the hash at most, not of the key
+            known = self._keys.get(hash_key(key))  # the time this takes could reveal the hash at most, not the key
             if known is not None:
                 return known
         raise AuthError(
@@ -83,7 +83,7 @@ class Admission:
         )
 
     def enter(self, key: Key | None) -> Usage | None:
-        """Count a request. Raises where a limit is reached; ``leave`` must follow otherwise."""
+        """Count a request as open, until ``leave``. Raise ``RateLimitError`` if a limit is reached."""
         if key is None or (key.concurrent is None and key.per_minute is None):
             return None
         used = self._used.setdefault(key.sha256, Usage())
@@ -92,12 +92,12 @@ class Admission:
                 f"the key {key.name} may have {key.concurrent} requests at once", provider_status=429, retry_after=1.0
             )
         if key.per_minute is not None:
-            self._take(key, key.per_minute, used)
+            self._count_per_minute(key, key.per_minute, used)
         used.open += 1
         return used
 
-    def _take(self, key: Key, per_minute: int, used: Usage) -> None:
-        """One request of its rate: each takes an equal share of the minute, and a minute's worth may come at once."""
+    def _count_per_minute(self, key: Key, per_minute: int, used: Usage) -> None:
+        """Count one request against the rate. It fills an equal share of a minute; a full minute may come at once."""
         now, share = self._clock(), MINUTE / per_minute
         taken = max(used.full_until - now, 0.0) + share
         if taken > MINUTE + ROUNDING:
@@ -110,6 +110,6 @@ class Admission:
 
     @staticmethod
     def leave(used: Usage | None) -> None:
-        """A request was answered."""
+        """Count a request as answered."""
         if used is not None:
             used.open -= 1

@@ -1,4 +1,4 @@
-"""The application: find the endpoint, let the caller in, answer; every error in the caller's own dialect."""
+"""The application: find the endpoint, check the key, answer. Every error is written in the caller's dialect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import AdapterError, InvalidRequestError, ServerError
 from ..serving import PREFIXES, SERVED, Entrance, find_entrance, worded
 from ..types.base import Json
 from .admission import Key
-from .cors import allowed, is_preflight, preflight
+from .cors import cors_headers, is_preflight, preflight_headers
 from .counting import count
 from .doors import ANSWERS, Asked
 from .http import Answer, Inbound, stopping
@@ -29,10 +29,10 @@ __all__ = ["Gateway"]
 
 log = logging.getLogger("interlingua.gateway")
 
-OPEN = frozenset({"probe", "version"})
-"""Kinds of endpoints that need no key, since they say nothing."""
+KEYLESS = frozenset({"probe", "version"})
+"""Kinds of endpoints that need no key, since they reveal nothing."""
 CALLS: dict[str, type[Call | PassCall]] = {"generate": Call, "compact": Call, "invoke": InvokeCall, "pass": PassCall}
-"""By the kind of the endpoint, where a provider answers."""
+"""The call for each kind of endpoint that a provider answers."""
 JSON, TEXT = {"content-type": "application/json"}, {"content-type": "text/plain; version=0.0.4"}
 RECEIPTS = "/receipts/"
 NOT_FOUND, NOT_IMPLEMENTED = 404, 501
@@ -40,36 +40,36 @@ NOT_RELAYED = re.compile(
     r"(/openai)?(/v1)?/realtime\b.*|(/genai|/gemini)?/upload/.*|(/openai)?/deployments/.*"
     r"|(/ollama)?/api/(pull|push|create|copy|delete|blobs)\b.*"
 )
-"""Endpoints that a dialect has, with neither a translation nor a way to pass them on."""
-LAST_WORDS = 2.0
-"""How long a client may take, when the server stops, to read the error that ends its answer."""
+"""Endpoints of the vendors that the gateway can neither translate nor pass on."""
+CLOSING_SECONDS = 2.0
+"""When the server stops, clients have this long to read the error that ends their answer."""
 
 
 class Gateway:
-    """Answers requests, whoever reads them; ``state`` is all that calls share."""
+    """Answers requests. It knows nothing of connections; ``state`` is shared by all calls."""
 
     def __init__(self, state: State) -> None:
         self.state = state
 
     async def close(self) -> None:
-        """Let calls that were ended say so, then close what they used."""
+        """Wait until the calls that were cancelled have written their error, then close the state."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORDS):
-                while self.state.open:  # noqa: ASYNC110  # to set an event would cost every call
+            async with asyncio.timeout(CLOSING_SECONDS):
+                while self.state.open:  # noqa: ASYNC110  # an event would cost time in every call
                     await asyncio.sleep(0.01)
         await self.state.close()
 
     # ------------------------------------------------------------------------------------------------------ one request
 
     def __call__(self, inbound: Inbound, answer: Answer) -> Awaitable[None]:
-        """Answer a request. A client that leaves ends it at once, also before the headers."""
-        own = OWN.get(inbound.path)
-        if own is not None:
-            return own(self.state, answer)
+        """Answer a request. It is cancelled as soon as its client disconnects, even before the headers are sent."""
+        operate = OPERATION.get(inbound.path)
+        if operate is not None:
+            return operate(self.state, answer)
         if "origin" in inbound.headers:
-            answer.headers |= allowed(inbound.headers, self.state.snapshot.settings.origins)
+            answer.headers |= cors_headers(inbound.headers, self.state.snapshot.settings.origins)
             if is_preflight(inbound.method, inbound.headers) and "access-control-allow-origin" in answer.headers:
-                return say_preflight(inbound, answer)
+                return answer_preflight(inbound, answer)
         method = "GET" if answer.is_head else inbound.method
         entrance = find_entrance(inbound.method, inbound.path, inbound.headers) or find_entrance(
             method, inbound.path, inbound.headers
@@ -77,43 +77,43 @@ class Gateway:
         return self._answer(inbound, answer, entrance)
 
     async def _answer(self, inbound: Inbound, answer: Answer, entrance: Entrance | None) -> None:
-        """Check the key, then answer. What goes wrong is told in the caller's dialect."""
+        """Check the key, then answer. Errors are written in the caller's dialect."""
         state = self.state
         try:
-            if entrance is not None and entrance.door.kind in OPEN:
+            if entrance is not None and entrance.door.kind in KEYLESS:
                 return await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, None))
-            key = state.admission.find_once(inbound.headers, inbound.headers.made)
+            key = state.admission.find_once(inbound.headers, inbound.headers.cache)
             if inbound.path.startswith(RECEIPTS):
                 return self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
             if entrance is None:
-                raise missing(inbound)
+                raise no_endpoint(inbound)
             kind = CALLS.get(entrance.door.kind)
             call = None if kind is None else kind(state, inbound, answer, entrance, key)
             used = state.admission.enter(key)
             state.open += 1
             try:
-                await (other(Asked(state, inbound, answer, entrance, key)) if call is None else call.run())
+                await (answer_locally(Asked(state, inbound, answer, entrance, key)) if call is None else call.run())
             except asyncio.CancelledError:
-                if call is not None and not inbound.is_gone:  # the server stops, and the client is still there
+                if call is not None and not inbound.is_gone:  # the server stops while the client still waits
                     call.stop()
                 raise
             finally:
                 state.open -= 1
                 state.admission.leave(used)
         except AdapterError as error:
-            self._refuse(answer, error, spoken(inbound, entrance))
+            self._refuse(answer, error, refusal_dialect(inbound, entrance))
         except asyncio.CancelledError:
             if inbound.is_gone:
                 state.metrics.add("interlingua_left_total")
             elif state.draining:
-                self._refuse(answer, stopping(), spoken(inbound, entrance))
+                self._refuse(answer, stopping(), refusal_dialect(inbound, entrance))
         except Exception:
             id = new_ulid()
             log.exception("%s: an error of the gateway", id)
             self._refuse(
                 answer,
                 ServerError(f"the gateway failed; its log says why under {id}"),
-                spoken(inbound, entrance),
+                refusal_dialect(inbound, entrance),
             )
 
     def _receipt(self, id: str, key: Key | None, answer: Answer) -> None:
@@ -121,75 +121,75 @@ class Gateway:
         if found is None:
             raise InvalidRequestError("there is no such receipt; they are kept for an hour", provider_status=NOT_FOUND)
         self.state.price(found, is_own=found in self.state.receipts)
-        answer.whole(200, JSON, msgspec.json.encode(found.shown()))
+        answer.send(200, JSON, msgspec.json.encode(found.as_json()))
 
     def _refuse(self, answer: Answer, error: AdapterError, dialect: str) -> None:
-        """Tell an error in the caller's dialect, while there is a status to tell it with."""
+        """Answer with an error in the caller's dialect. Once an answer has begun there is no status left to send."""
         if answer.started:
             return
         error = worded(error, dialect)
         wire = find(dialect).encode_error(error)
-        status = error.provider_status if error.provider_status in TOLD else wire.status
+        status = error.provider_status if error.provider_status in FIXED else wire.status
         answer.headers.setdefault(SERVED[dialect].request_id_header, error.request_id or new_ulid())
-        answer.whole(status, wire.headers, wire.body)
+        answer.send(status, wire.headers, wire.body)
 
 
-TOLD = frozenset({404, 413, 415, 426, 501})
-"""Statuses that are the gateway's own, or mean the same everywhere."""
+FIXED = frozenset({404, 413, 415, 426, 501})
+"""Statuses that are sent in every dialect: they are the gateway's own, or mean the same everywhere."""
 
 
-def missing(inbound: Inbound) -> AdapterError:
-    """The error for a path that is no endpoint."""
+def no_endpoint(inbound: Inbound) -> AdapterError:
+    """The error for a path that the gateway does not serve."""
     if NOT_RELAYED.fullmatch(inbound.path):
         return InvalidRequestError(f"{inbound.path} is not relayed by this gateway", provider_status=NOT_IMPLEMENTED)
     return InvalidRequestError(f"this gateway has no {inbound.method} {inbound.path}"[:300], provider_status=NOT_FOUND)
 
 
-def spoken(inbound: Inbound, entrance: Entrance | None) -> str:
-    """The dialect in which to refuse a request: that of the endpoint, else what the request looks like."""
+def refusal_dialect(inbound: Inbound, entrance: Entrance | None) -> str:
+    """The dialect in which to refuse a request: the endpoint's, else what the path or the headers suggest."""
     if entrance is not None:
         return entrance.door.dialect
     family = PREFIXES.get(inbound.path[1:].partition("/")[0])
     if family:
         return family[0]
-    told = {"anthropic-version": "anthropic-messages", "x-goog-api-key": "gemini"}
-    return next((dialect for name, dialect in told.items() if name in inbound.headers), "openai-chat")
+    typical = {"anthropic-version": "anthropic-messages", "x-goog-api-key": "gemini"}
+    return next((dialect for name, dialect in typical.items() if name in inbound.headers), "openai-chat")
 
 
 # ---------------------------------------------------------------------------------------------------- our own endpoints
 
 
-async def _say(answer: Answer, status: int, body: Json) -> None:
-    answer.whole(status, JSON, msgspec.json.encode(body))
+async def _send_json(answer: Answer, status: int, body: Json) -> None:
+    answer.send(status, JSON, msgspec.json.encode(body))
 
 
-def other(asked: Asked) -> Awaitable[None]:
-    """What answers at an endpoint that needs a key, and no provider."""
+def answer_locally(asked: Asked) -> Awaitable[None]:
+    """Answer at an endpoint that needs a key, but no generation by a provider."""
     kind = asked.entrance.door.kind
     return count(asked) if kind == "count" else ANSWERS[kind](asked)
 
 
-async def say_preflight(inbound: Inbound, answer: Answer) -> None:
-    """A browser asks what it may send."""
-    answer.whole(204, preflight(inbound.headers), b"")
+async def answer_preflight(inbound: Inbound, answer: Answer) -> None:
+    """Tell a browser which methods and headers it may send."""
+    answer.send(204, preflight_headers(inbound.headers), b"")
 
 
 async def health(state: State, answer: Answer) -> None:
-    """The process runs. Nobody else is asked."""
-    await _say(answer, 200, {"status": "ok"})
+    """Answer that the process runs. No provider or store is asked."""
+    await _send_json(answer, 200, {"status": "ok"})
 
 
 async def ready(state: State, answer: Answer) -> None:
-    """Whether new requests should be sent here."""
-    await _say(answer, 503 if state.draining else 200, {"status": "draining" if state.draining else "ready"})
+    """Answer whether a load balancer should send new requests to this process."""
+    await _send_json(answer, 503 if state.draining else 200, {"status": "draining" if state.draining else "ready"})
 
 
 async def metrics(state: State, answer: Answer) -> None:
-    """Counters of all processes, for Prometheus."""
-    answer.whole(200, TEXT, state.metrics_text().encode())
+    """Answer with the counters of all processes, for Prometheus."""
+    answer.send(200, TEXT, state.metrics_text().encode())
 
 
-OWN: dict[str, Callable[[State, Answer], Awaitable[None]]] = {
+OPERATION: dict[str, Callable[[State, Answer], Awaitable[None]]] = {
     "/healthz": health,
     "/readyz": ready,
     "/metrics": metrics,

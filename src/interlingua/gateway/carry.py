@@ -1,11 +1,11 @@
-"""Opaque state across a client that cannot hold it: signatures and encrypted reasoning come home to their issuer.
+"""Carries signatures and encrypted reasoning through a client of another dialect, back to their issuer.
 
-A client speaks one dialect, and the provider that answered it another. What the provider signed or encrypted travels in
-an *envelope*, where the client's dialect has an opaque field that clients return untouched: whose it is, the canonical
-blocks, and a proof that this gateway wrote it. Any process with the same secret reads it. Where a dialect has no such
-field, the *vault* keeps the state for a while, found again by the call ids and texts that were given out.
+Where the client's dialect has an opaque field that clients return untouched, this state travels in an *envelope*: the
+issuer, the canonical blocks, and a proof that this gateway wrote it. Any process with the same secret can open it.
+Where a dialect has no such field, the *vault* keeps the state for a while, and finds it again by the call ids and
+texts of the answer.
 
-An envelope that is broken, or somebody else's, is left out with a Loss. No envelope is ever sent to a provider.
+An envelope that is broken or not ours is left out with a Loss. No envelope is ever sent to a provider.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ __all__ = ["ENVELOPE", "Envelopes", "Vault", "has_state", "issuers", "restore", 
 ENVELOPE = "Interlingua1"
 """How every envelope begins: twelve letters, so that the whole is base64, which some dialects require."""
 MAC, LARGEST = 16, 512 * 1024
-KIND, MOST, MOST_OF_ONE = "state", 10_000, 2_000
+KIND, MOST, MOST_PER_OWNER = "state", 10_000, 2_000
 BROKEN = Loss("", "dropped", "the reasoning came back in an envelope that this gateway did not write", "state")
 
 
 class Envelopes:
-    """Seals state into a text and opens it again."""
+    """Seals the state of a turn into a text, and opens such a text again."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = hashlib.blake2b(secret, digest_size=32).digest()
@@ -51,7 +51,7 @@ class Envelopes:
         return ENVELOPE + base64.b64encode(self._proof(payload) + payload).decode()
 
     def open(self, text: str) -> Message | None:
-        """The state in an envelope; None if it is broken or not ours."""
+        """The state in an envelope; None if the envelope is broken or was made with another secret."""
         try:
             data = base64.b64decode(text.removeprefix(ENVELOPE), validate=True)
             proof, payload = data[:MAC], data[MAC:]
@@ -66,15 +66,15 @@ class Envelopes:
 
 
 class Vault:
-    """State by the owner and what was given out, for so many seconds and entries, in all and of one owner. It is in the
-    memory of this process; what other processes keep is in ``shared``."""
+    """The state of recent turns, kept in memory for clients that cannot carry it. An entry is found by its owner (the
+    name of the key) and a call id or text of the answer. What other processes keep is in ``shared``."""
 
     shared: Shared | None = None
 
     def __init__(
-        self, clock: Callable[[], float], *, seconds: float = 3600.0, most: int = MOST, of_one: int = MOST_OF_ONE
+        self, clock: Callable[[], float], *, seconds: float = 3600.0, most: int = MOST, per_owner: int = MOST_PER_OWNER
     ) -> None:
-        self._clock, self._seconds, self._most, self._of_one = clock, seconds, most, of_one
+        self._clock, self._seconds, self._most, self._per_owner = clock, seconds, most, per_owner
         self._kept: dict[tuple[str | None, str], tuple[float, Message]] = {}
         self._names: dict[str | None, dict[str, None]] = {}
 
@@ -83,21 +83,21 @@ class Vault:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing can be found."""
+        """Whether nothing can be found, neither here nor in ``shared``."""
         return self.shared is None and not self._kept
 
     def put(self, owner: str | None, state: Message, content: Sequence[Block]) -> None:
-        """Keep the state of a turn, under every call and text of it."""
+        """Keep the state of a turn under each of its lookup names."""
         now = self._clock()
         saved = b"" if self.shared is None else to_json(state)
-        for name in _names(content):
+        for name in _lookup_names(content):
             self._forget(owner, name)
             self._kept[owner, name] = now, state
             self._names.setdefault(owner, {})[name] = None
             if self.shared is not None:
                 self.shared.put(KIND, owner, name, saved)
-        while len(own := self._names.get(owner, {})) > self._of_one:
-            self._forget(owner, next(iter(own)))
+        while len(names := self._names.get(owner, {})) > self._per_owner:
+            self._forget(owner, next(iter(names)))
         while self._kept:
             oldest = next(iter(self._kept))
             if len(self._kept) <= self._most and self._kept[oldest][0] > now - self._seconds:
@@ -111,9 +111,9 @@ class Vault:
                 del self._names[owner]
 
     def find(self, owner: str | None, content: Sequence[Block]) -> Message | None:
-        """The state of a turn that came back."""
+        """The state that was kept for a turn of a client's request; None if there is none."""
         now = self._clock()
-        for name in _names(content):
+        for name in _lookup_names(content):
             at, state = self._kept.get((owner, name), (0.0, None))
             if state is not None and at > now - self._seconds:
                 return state
@@ -121,14 +121,14 @@ class Vault:
                 return from_json(saved, Message)
         return None
 
-    async def kept(self) -> None:
-        """Wait until every process can find what was put."""
+    async def wait_until_shared(self) -> None:
+        """Wait until every process can find what was put so far."""
         if self.shared is not None:
             await self.shared.written()
 
 
-def _names(content: Sequence[Block]) -> Iterator[str]:
-    """What a turn is known by: its calls, and its text if it has no calls."""
+def _lookup_names(content: Sequence[Block]) -> Iterator[str]:
+    """The names under which a turn's state is kept: its call ids, or a hash of its text if it has no calls."""
     calls = [f"call {block.id}" for block in content if isinstance(block, ToolUseBlock)]
     if calls:
         yield from calls
@@ -137,7 +137,7 @@ def _names(content: Sequence[Block]) -> Iterator[str]:
 
 
 def text_hash(text: str) -> str:
-    """By what a text is known again."""
+    """The hash by which a text is recognised when it comes back."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -145,16 +145,16 @@ def text_hash(text: str) -> str:
 
 
 def has_state(block: Block) -> bool:
-    """Whether there is something in a block that only its issuer understands, or wants back."""
+    """Whether a block holds state that must go back to its issuer: reasoning or a signature."""
     return isinstance(block, ThinkingBlock | RedactedThinkingBlock) or block.signature is not None
 
 
 def state_of(blocks: Sequence[Block], origin: Origin | None) -> Message:
-    """The blocks that must come home, without what the client holds itself: inputs of calls, and texts."""
-    return Message(Role.assistant, tuple(map(_bare, filter(has_state, blocks))), origin=origin)
+    """The blocks that must go back to their issuer, without what the client sends anyway: call inputs and texts."""
+    return Message(Role.assistant, tuple(map(_without_content, filter(has_state, blocks))), origin=origin)
 
 
-def _bare(block: Block) -> Block:
+def _without_content(block: Block) -> Block:
     if isinstance(block, ToolUseBlock):
         return replace(block, input={}, input_text=None, forms={})
     if isinstance(block, TextBlock):
@@ -163,7 +163,7 @@ def _bare(block: Block) -> Block:
 
 
 def issuers(messages: Sequence[Message]) -> list[Origin]:
-    """Who wrote the turns of a history, where it is known with provider and model."""
+    """The origins of a history's turns whose provider is known, each once, the latest first."""
     found = [turn.origin for turn in messages if turn.origin is not None and turn.origin.provider is not None]
     return list(dict.fromkeys(reversed(found)))
 
@@ -171,10 +171,10 @@ def issuers(messages: Sequence[Message]) -> list[Origin]:
 def restore(
     request: Request, envelopes: Envelopes, find: Callable[[Sequence[Block]], Message | None] | None = None
 ) -> tuple[Request, tuple[Loss, ...]]:
-    """The request with the state of its turns, and what could not be restored. ``find`` asks the vault."""
+    """The request with the state of its turns put back, and what could not be restored. ``find`` asks the vault."""
     losses: list[Loss] = []
     turns = [
-        _restored(turn, envelopes, find, losses, index) if turn.role is Role.assistant else turn
+        _restore_turn(turn, envelopes, find, losses, index) if turn.role is Role.assistant else turn
         for index, turn in enumerate(request.messages)
     ]
     if not losses and all(new is old for new, old in zip(turns, request.messages, strict=True)):
@@ -182,7 +182,7 @@ def restore(
     return replace(request, messages=tuple(turns)), tuple(losses)
 
 
-def _restored(
+def _restore_turn(
     turn: Message,
     envelopes: Envelopes,
     find: Callable[[Sequence[Block]], Message | None] | None,
@@ -206,12 +206,12 @@ def _restored(
     if not states and find is not None and (found := find(turn.content)) is not None:
         states, content = [found], [*_reasoning(found), *content]
     if states:
-        return replace(turn, content=tuple(_signed(content, states)), origin=states[0].origin)
+        return replace(turn, content=tuple(_with_signatures(content, states)), origin=states[0].origin)
     return turn if len(content) == len(turn.content) and not losses else replace(turn, content=tuple(content))
 
 
 def _without_envelope(block: Block, *, opened: bool) -> list[Block]:
-    """What is left of a block that carried an envelope: reasoning was restored from it, or keeps its bare text."""
+    """A block that carried an envelope, without it: nothing if the reasoning was restored or has no text."""
     if isinstance(block, RedactedThinkingBlock) or (isinstance(block, ThinkingBlock) and (opened or not block.text)):
         return []
     return [replace(block, signature=None)]
@@ -226,19 +226,19 @@ def _reasoning(state: Message) -> list[Block]:
     return [block for block in state.content if isinstance(block, ThinkingBlock | RedactedThinkingBlock)]
 
 
-def _signed(content: list[Block], states: Sequence[Message]) -> Iterator[Block]:
-    """The turn, its calls and texts as they were signed. Reasoning that came back twice is left out once."""
+def _with_signatures(content: list[Block], states: Sequence[Message]) -> Iterator[Block]:
+    """A turn with its calls and texts signed again. The client's copy of restored reasoning is left out."""
     kept = [block for state in states for block in state.content]
     calls = {block.id: block for block in kept if isinstance(block, ToolUseBlock)}
     texts = {block.text: block for block in kept if isinstance(block, TextBlock)}
-    own = [block for block in kept if isinstance(block, ThinkingBlock)]
-    thoughts = {block.text for block in own}
+    restored = [block for block in kept if isinstance(block, ThinkingBlock)]
+    thoughts = {block.text for block in restored}
     for block in content:
-        if isinstance(block, ToolUseBlock) and (was := calls.get(block.id)) is not None:
-            yield replace(block, signature=was.signature, extras=was.extras, native_ids=was.native_ids)
-        elif isinstance(block, TextBlock) and (said := texts.get(text_hash(block.text))) is not None:
-            yield replace(block, signature=said.signature, extras=said.extras)
-        elif isinstance(block, ThinkingBlock) and not any(block is one for one in own) and block.text in thoughts:
+        if isinstance(block, ToolUseBlock) and (call := calls.get(block.id)) is not None:
+            yield replace(block, signature=call.signature, extras=call.extras, native_ids=call.native_ids)
+        elif isinstance(block, TextBlock) and (text := texts.get(text_hash(block.text))) is not None:
+            yield replace(block, signature=text.signature, extras=text.extras)
+        elif isinstance(block, ThinkingBlock) and not any(block is one for one in restored) and block.text in thoughts:
             continue
         else:
             yield block

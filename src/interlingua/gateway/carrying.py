@@ -1,4 +1,4 @@
-"""State across one client: opened on the way in, sealed or kept on the way out."""
+"""Opaque state in one call: restored from the client's request, sealed or kept for the client's next request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..types.messages import Message
 from ..types.request import Request
 from ..types.response import Response
 from .carry import has_state, restore
-from .compacting import opened
+from .compacting import open_summaries
 from .state import State
 from .wrapping import Wrapping
 
@@ -22,21 +22,21 @@ KEPT = frozenset({"openai-chat", "ollama"})
 
 
 class Carrying:
-    """What ``RelayedCall`` asks to carry state. ``owner`` is the name of the client's key; ``has_envelope`` whether
-    there may be an envelope in the request."""
+    """The ``Carrier`` of a ``RelayedCall``. ``owner`` is the name of the client's key; ``has_envelope`` says whether
+    the request may contain an envelope."""
 
     def __init__(self, state: State, dialect: str, owner: str | None, *, has_envelope: bool = True) -> None:
         self._state, self._dialect, self._owner, self._has_envelope = state, dialect, owner, has_envelope
         self._wrapping = Wrapping(dialect, state.envelopes)
         self.events: Callable[[Event], Sequence[Event]] = self._wrapping.events
-        """An event with its state in an envelope."""
+        """Return what the client gets for an event, with its state in envelopes."""
         self._has_kept = False
 
     def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
-        """The request with the state that came back, or that was kept."""
+        """The request with its state, from envelopes or the vault, and what could not be restored."""
         if not self._has_envelope and (self._dialect not in KEPT or self._state.vault.is_empty):
             return request, ()
-        request, unread = opened(request, self._state.envelopes)
+        request, unread = open_summaries(request, self._state.envelopes)
         request, losses = restore(request, self._state.envelopes, self._find if self._dialect in KEPT else None)
         return request, (*unread, *losses)
 
@@ -55,8 +55,8 @@ class Carrying:
             self._has_kept = True
             self._state.vault.put(self._owner, self._wrapping.state, response.content)
 
-    async def kept(self, response: Response) -> None:
-        """Keep it, and wait until it can be found, also by other processes: the client may come back at once."""
+    async def keep_and_wait(self, response: Response) -> None:
+        """Keep the state, and wait until every process can find it: the client's next request may go to any."""
         self.keep(response)
         if self._has_kept:
-            await self._state.vault.kept()
+            await self._state.vault.wait_until_shared()

@@ -1,7 +1,7 @@
-"""The clients that are known: what points each of them at a gateway, as rows of data.
+"""The known clients, as rows of data: what makes each of them call a gateway.
 
-``{base}`` is the gateway's URL without a path, ``{key}`` a key, ``{model}`` the model's name, ``{folder}`` a folder of
-the client's own in which ``files`` are written. The user's own files are neither read nor changed.
+In the texts, ``{base}`` stands for the gateway's URL without a path, ``{key}`` for a key, ``{model}`` for the model's
+name, and ``{folder}`` for a new folder in which ``files`` are written. The user's own files are not read or changed.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ __all__ = ["CLIENTS", "Client"]
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """One client."""
+    """One client: its program, and the environment, arguments and files that it is started with."""
 
     title: str
     command: str
-    """The program, as it is found on the ``PATH``."""
+    """The program's name, searched on the ``PATH``."""
     install: str
     variables: dict[str, str]
-    """What points it at the gateway."""
+    """The environment variables that make it call the gateway."""
     quiet: dict[str, str] = {}
-    """What else it gets when it is launched: no telemetry, no updates, no questions."""
-    without: tuple[str, ...] = ()
-    """Variables that would lead it elsewhere."""
+    """Further variables for ``launch``: no telemetry, no updates, no questions."""
+    unset: tuple[str, ...] = ()
+    """Variables to remove, because they would make it call another server."""
     arguments: tuple[str, ...] = ()
     files: dict[str, str] = {}
-    trusting: dict[str, str] = {}
-    """What spares it the question whether the folder can be trusted. It gets that where the folder has none of
-    ``settings``, for which it asks; a folder that brings some is trusted by the user alone."""
-    settings: tuple[str, ...] = ()
-    begins: int = 0
+    trust: dict[str, str] = {}
+    """Variables by which it does not ask whether the folder can be trusted. They are set only if the folder has none of
+    ``folder_settings``, which are why it asks; if it has some, the user must answer."""
+    folder_settings: tuple[str, ...] = ()
+    first_tokens: int = 0
     """About how many tokens its first request has."""
     small: dict[str, str] = {}
-    """What lets it begin with less, for a model that has no room for so many."""
+    """Variables that make its first request shorter, for a model with a small context."""
 
 
 CLAUDE = json.dumps({"env": {"ANTHROPIC_BASE_URL": "{base}", "ANTHROPIC_AUTH_TOKEN": "{key}"}})
-"""Said again in settings that stand above the folder's own, which may set variables, too."""
+"""The same variables in settings that override the folder's own settings, which may set variables too."""
 CODEX = """\
 model = "{model}"
 model_provider = "interlingua"
@@ -100,7 +100,7 @@ CLIENTS: dict[str, Client] = {
         command="claude",
         install="npm install -g @anthropic-ai/claude-code",
         variables={"ANTHROPIC_BASE_URL": "{base}", "ANTHROPIC_AUTH_TOKEN": "{key}"},
-        without=("ANTHROPIC_API_KEY", "ANTHROPIC_MODEL", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
+        unset=("ANTHROPIC_API_KEY", "ANTHROPIC_MODEL", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
         files={".claude.json": '{"hasCompletedOnboarding": true}', "launched.json": CLAUDE},
         arguments=("--settings", "{folder}/launched.json"),
         quiet={
@@ -109,7 +109,7 @@ CLIENTS: dict[str, Client] = {
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CONFIG_DIR": "{folder}",
         },
-        begins=20_000,
+        first_tokens=20_000,
         small={"CLAUDE_CODE_SIMPLE": "1"},
     ),
     "codex": Client(
@@ -118,13 +118,13 @@ CLIENTS: dict[str, Client] = {
         install="npm install -g @openai/codex",
         variables={"INTERLINGUA_KEY": "{key}", "CODEX_HOME": "{folder}"},
         files={"config.toml": CODEX},
-        begins=13_000,
+        first_tokens=13_000,
     ),
     "gemini": Client(
         title="Gemini CLI",
         command="gemini",
         install="npm install -g @google/gemini-cli",
-        without=("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"),
+        unset=("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"),
         variables={"GOOGLE_GEMINI_BASE_URL": "{base}", "GEMINI_API_KEY": "{key}"},
         quiet={
             "GEMINI_CLI_HOME": "{folder}",  # settings elsewhere are skipped below a folder that others may write
@@ -132,22 +132,22 @@ CLIENTS: dict[str, Client] = {
             "GEMINI_MODEL": "gemini-2.5-pro",
         },
         files={".gemini/settings.json": GEMINI},
-        trusting={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
-        settings=(".gemini", ".agents", ".env"),
-        begins=12_000,
+        trust={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+        folder_settings=(".gemini", ".agents", ".env"),
+        first_tokens=12_000,
     ),
     "opencode": Client(
         title="opencode",
         command="opencode",
         install="npm install -g opencode-ai",
-        variables={"OPENCODE_CONFIG_CONTENT": OPENCODE},  # stands above the user's and the folder's own files
+        variables={"OPENCODE_CONFIG_CONTENT": OPENCODE},  # overrides the user's and the folder's own files
         quiet={
             "OPENCODE_DB": "{folder}/opencode.db",
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         },
-        begins=8_000,
+        first_tokens=8_000,
     ),
     "goose": Client(
         title="goose",
@@ -159,9 +159,9 @@ CLIENTS: dict[str, Client] = {
             "OPENAI_HOST": "{base}",
             "OPENAI_API_KEY": "{key}",
         },
-        without=("OPENAI_BASE_URL", "OPENAI_BASE_PATH"),
+        unset=("OPENAI_BASE_URL", "OPENAI_BASE_PATH"),
         quiet={"GOOSE_DISABLE_KEYRING": "1", "GOOSE_PATH_ROOT": "{folder}", "GOOSE_TELEMETRY_OFF": "1"},
-        begins=4_000,
+        first_tokens=4_000,
     ),
     "qwen": Client(
         title="Qwen Code",
@@ -170,7 +170,7 @@ CLIENTS: dict[str, Client] = {
         variables={"OPENAI_BASE_URL": "{base}/v1", "OPENAI_API_KEY": "{key}", "OPENAI_MODEL": "{model}"},
         quiet={"QWEN_HOME": "{folder}"},
         files={"settings.json": QWEN},
-        begins=20_000,
+        first_tokens=20_000,
     ),
     "aider": Client(
         title="aider",
@@ -186,11 +186,11 @@ CLIENTS: dict[str, Client] = {
             "AIDER_SHOW_RELEASE_NOTES": "false",
         },
         arguments=(
-            *("--openai-api-base", "{base}/v1"),  # all three ways, to stand above what aider finds in files
+            *("--openai-api-base", "{base}/v1"),  # set in all three ways, to override what aider finds in files
             *("--model", "openai/{model}", "--weak-model", "openai/{model}"),
         ),
         files={".env": "OPENAI_API_BASE={base}/v1\nOPENAI_BASE_URL={base}/v1\nOPENAI_API_KEY={key}\n"},
-        begins=1_000,
+        first_tokens=1_000,
     ),
     "llm": Client(
         title="llm",

@@ -1,8 +1,8 @@
-"""Compaction for clients of Responses, by models that have none: the model writes a summary, which travels sealed.
+"""Compaction for clients of Responses, on models that do not offer it: the model writes a summary, sent in an envelope.
 
-A client asks for it at an endpoint of its own, or with a ``compaction_trigger`` as the last item of a request. It gets
-exactly one ``compaction`` item, whose content only the gateway reads. Later the summary stands in the place of
-the item. Providers that compact themselves get the client's own request.
+A client asks for it at a separate endpoint, or with a ``compaction_trigger`` as the last item of a request. It gets
+exactly one ``compaction`` item, whose content only the gateway can read. When the item comes back, the summary takes
+its place. Providers that offer compaction get the client's own request.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ..types.words import Role, StopReason
 from .carry import ENVELOPE, Envelopes
 from .peek import Peek
 
-__all__ = ["COMPACTION", "Compacting", "as_compacted", "is_triggered", "opened"]
+__all__ = ["COMPACTION", "Compacting", "as_compacted", "is_triggered", "open_summaries"]
 
 RESPONSES, COMPACTION, TRIGGER = "openai-responses", "compaction", "compaction_trigger"
-ASKED = (
+SUMMARY_PROMPT = (
     "Write a summary of our conversation so far, by which another assistant can go on with the work without having read"
     " it. Keep what was asked and decided, what was done and found (names of files, commands, values, errors), what is"
     " unfinished and what comes next. Answer with the summary alone."
 )
-SUMMARY = "Here is a summary of our conversation until now:\n\n"
-PASSED = (MessageStart, UsageUpdate, Unknown)
+SUMMARY_INTRO = "Here is a summary of our conversation until now:\n\n"
+PASSED_EVENTS = (MessageStart, UsageUpdate, Unknown)
 BROKEN = Loss("", "dropped", "the summary came back in an envelope that this gateway did not write", "state")
 NO_USAGE: dict[str, Json] = {
     "input_tokens": 0,
@@ -48,7 +48,7 @@ NO_USAGE: dict[str, Json] = {
 
 
 def is_triggered(peek: Peek) -> bool:
-    """Whether a request of Responses asks for compaction by its last item."""
+    """Whether the last item of a Responses request asks for compaction."""
     if TRIGGER.encode() not in peek.body:
         return False
     items: Json = peek.get("input")
@@ -56,27 +56,27 @@ def is_triggered(peek: Peek) -> bool:
 
 
 class Compacting:
-    """A carrier whose answer is one ``compaction`` item: the summary that the model writes, in an envelope."""
+    """A ``Carrier`` whose answer is one ``compaction`` item: the summary that the model writes, in an envelope."""
 
     def __init__(self, carrier: Carrier, envelopes: Envelopes, id: str) -> None:
         self._carrier, self._envelopes, self._id = carrier, envelopes, id
 
     def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
-        """The request for a summary: nothing may be called, and nothing but text is wanted."""
+        """The request for a summary, in which no tool may be called and no schema is required."""
         request, losses = self._carrier.restore(request)
-        turns = [_untriggered(turn) for turn in request.messages]
-        asked = Message(Role.user, (TextBlock(ASKED),))
+        turns = [_without_trigger(turn) for turn in request.messages]
+        prompt = Message(Role.user, (TextBlock(SUMMARY_PROMPT),))
         choice = ToolChoice("none") if request.tools else None
-        messages = (*(turn for turn in turns if turn.content), asked)
+        messages = (*(turn for turn in turns if turn.content), prompt)
         return replace(request, messages=messages, tool_choice=choice, output_schema=None), losses
 
     def response(self, response: Response) -> Response:
-        """A whole answer."""
+        """A whole answer, its content replaced by the item."""
         return replace(response, content=(self._item(response),), stop_reason=StopReason.end_turn)
 
     def events(self, event: Event) -> Sequence[Event]:
-        """An event of the answer. What the model writes waits until it is complete."""
-        if isinstance(event, PASSED):
+        """What the client gets for an event of the answer. The item follows when the summary is complete."""
+        if isinstance(event, PASSED_EVENTS):
             return (event,)
         if not isinstance(event, MessageComplete):
             return ()
@@ -93,7 +93,7 @@ class Compacting:
         return OpaqueBlock(RESPONSES, {"id": f"cmp_{self._id}", "type": COMPACTION, "encrypted_content": envelope})
 
 
-def _untriggered(turn: Message) -> Message:
+def _without_trigger(turn: Message) -> Message:
     kept = tuple(block for block in turn.content if _type_of(block) != TRIGGER)
     return turn if len(kept) == len(turn.content) else replace(turn, content=kept)
 
@@ -103,24 +103,24 @@ def _type_of(block: Block) -> Json:
     return raw.get("type") if is_dict(raw) else None
 
 
-def _sealed(block: Block) -> str | None:
-    """The envelope in a compaction item of ours."""
+def _envelope_in(block: Block) -> str | None:
+    """The envelope in a compaction item of this gateway; None for any other block."""
     if _type_of(block) != COMPACTION:
         return None
     text: Json = cast("Any", block).raw.get("encrypted_content")
     return text if isinstance(text, str) and text.startswith(ENVELOPE) else None
 
 
-def opened(request: Request, envelopes: Envelopes) -> tuple[Request, tuple[Loss, ...]]:
-    """The request with summaries in the place of the items that hold them, and what could not be opened."""
-    if not any(_sealed(block) for turn in request.messages for block in turn.content):
+def open_summaries(request: Request, envelopes: Envelopes) -> tuple[Request, tuple[Loss, ...]]:
+    """The request with each compaction item replaced by its summary, and a loss for each that could not be opened."""
+    if not any(_envelope_in(block) for turn in request.messages for block in turn.content):
         return request, ()
     turns: list[Message] = []
     losses: list[Loss] = []
     for index, turn in enumerate(request.messages):
         kept: list[Block] = []
         for place, block in enumerate(turn.content):
-            envelope = _sealed(block)
+            envelope = _envelope_in(block)
             if envelope is None:
                 kept.append(block)
                 continue
@@ -132,19 +132,19 @@ def opened(request: Request, envelopes: Envelopes) -> tuple[Request, tuple[Loss,
                 turns.append(replace(turn, content=tuple(kept)))
                 kept = []
             text = "".join(block.text for block in state.content if isinstance(block, TextBlock))
-            turns.append(Message(Role.user, (TextBlock(SUMMARY + text),)))
+            turns.append(Message(Role.user, (TextBlock(SUMMARY_INTRO + text),)))
         if kept or not turn.content:
             turns.append(replace(turn, content=tuple(kept)))
     return replace(request, messages=tuple(turns)), tuple(losses)
 
 
-def as_compacted(asked: Json, answer: Json) -> dict[str, Json]:
-    """The answer of the endpoint for compaction: what the user said, then the one item."""
-    items: Json = asked.get("input")
+def as_compacted(request: Json, answer: Json) -> dict[str, Json]:
+    """The answer of the endpoint for compaction: the user's messages of the request, then the one item."""
+    items: Json = request.get("input")
     if isinstance(items, str):
         items = [{"role": "user", "content": [{"type": "input_text", "text": items}]}]
-    said = [{"type": "message", **item} for item in items if is_dict(item) and item.get("role") == "user"]
-    kept = [item for item in answer["output"] if item["type"] == COMPACTION]
-    told = {key: answer[key] for key in ("id", "created_at")}
+    messages = [{"type": "message", **item} for item in items if is_dict(item) and item.get("role") == "user"]
+    compacted = [item for item in answer["output"] if item["type"] == COMPACTION]
+    copied = {key: answer[key] for key in ("id", "created_at")}
     usage = answer.get("usage") or NO_USAGE
-    return {**told, "object": "response.compaction", "output": [*said, *kept], "usage": usage}
+    return {**copied, "object": "response.compaction", "output": [*messages, *compacted], "usage": usage}

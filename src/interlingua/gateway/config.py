@@ -1,4 +1,4 @@
-"""``gateway.yaml``: routes, keys and settings, as one snapshot that is replaced when the file changes."""
+"""``gateway.yaml``: routes, keys and settings, read into one snapshot, which is replaced when the file changes."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 4000
     body_limit: Count = 32 * 1024 * 1024
-    """Bytes of a request's body, after it was unpacked."""
+    """The largest body of a request, in bytes after decompression."""
     keep_alive_seconds: Seconds = 15.0
-    """After so much silence in a stream, something is sent that clients skip."""
+    """After this silence in a stream, something is sent that clients skip."""
     not_ready_seconds: Annotated[float, Meta(ge=0)] = 5.0
-    """At SIGTERM: how long it still accepts, so that a balancer notices that it is not ready."""
+    """After SIGTERM, requests are accepted for this long, so that a balancer can notice that ``/readyz`` says no."""
     stream_seconds: Annotated[float, Meta(ge=0)] = 25.0
-    """And how long answers may go on after that."""
+    """After that, answers may go on for this long."""
     workers: Count = 1
-    """Processes that serve together, on a core each."""
+    """The number of processes that serve together; each can use one core."""
     origins: tuple[str, ...] = ()
-    """Pages of these origins may call from a browser; ``*`` are all."""
+    """Pages of these origins may call the gateway from a browser; ``*`` allows all."""
     losses: Policy = "allow"
-    """For routes that do not say it."""
+    """The loss policy of routes that have none."""
     secret_env: str | None = None
-    """The environment variable with the secret of envelopes; without one, each start makes its own."""
+    """The environment variable that holds the secret of envelopes; without one, each start makes a new secret."""
     models: str | None = None
     """The ``models.yaml`` that says what the names of models mean; without it, the usual places are searched."""
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """The file, checked. A call keeps the snapshot that it began with."""
+    """The checked content of the file. A call uses the snapshot with which it began until its end."""
 
     settings: Settings = Settings()
     routes: dict[str, Route] = {}
     keys: tuple[Key, ...] = ()
     source: str | None = None
     lines: dict[str, int] = {}
-    """Where in the file each route begins."""
+    """The line of the file in which each route begins."""
 
     def require_keys(self) -> None:
-        """Raise where other machines could connect without a key."""
+        """Raise ``StartError`` if other machines could connect without a key."""
         host = self.settings.host
         if not self.keys and not is_loopback(host):
             raise StartError(
@@ -65,7 +65,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
             )
 
     def route(self, name: str | None) -> Route | None:
-        """The route of a name: its own, else the first pattern that fits; None if no route fits."""
+        """The route of that name, else of the first pattern that matches it; None if there is none."""
         if name is None:
             return self.routes.get("*")
         return find_route(self.routes, name.removeprefix(CLAUDE_NAMES))
@@ -80,7 +80,7 @@ def is_loopback(host: str) -> bool:
 
 
 class StartError(Exception):
-    """The gateway cannot be run like this: what is wrong, and what to do. ``code`` is the exit code of the command."""
+    """The gateway cannot start. The message says what is wrong and what to do; ``code`` is the exit code."""
 
     def __init__(self, message: str, code: int = 2) -> None:
         super().__init__(message)
@@ -88,7 +88,7 @@ class StartError(Exception):
 
 
 def load(path: str | Path) -> Snapshot:
-    """The snapshot of a file, or ``ConfigError`` with everything that is wrong in it."""
+    """Read a file. Raises ``ConfigError``, which names all its errors."""
     return read_settings(read_text(path), str(path))
 
 
@@ -97,7 +97,7 @@ SHA256 = "^[0-9a-fA-F]{64}$"
 
 
 def read_settings(text: str, source: str = "gateway.yaml") -> Snapshot:
-    """The same for the text of a file."""
+    """Read the text of a file. ``source`` is its name in error messages."""
     reader = FileReader(text, source, SECTIONS)
     snapshot = Snapshot(
         settings=reader.read(reader.value.get("settings") or {}, Settings, ("settings",)) or Settings(),

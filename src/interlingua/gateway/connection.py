@@ -1,7 +1,7 @@
-"""One connection of a client: HTTP/1.1, parsed by httptools; its requests are answered one after another.
+"""One connection of a client: HTTP/1.1, parsed by httptools. Its requests are answered one after another.
 
-uvicorn accepts connections, makes one of these for each, and ends them when the server stops. What is known of a
-request and how it is answered is in ``http``.
+uvicorn accepts connections, makes a ``Connection`` for each, and ends them when the server stops. The request and its
+answer are in ``http``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Connection"]
 
 LONGEST_HEAD = 64 * 1024
 IDLE_SECONDS = 75.0
-"""A connection on which no request is being answered is closed after so long."""
+"""A connection is closed after this long without a request."""
 LENGTH, CODING = "content-length", "transfer-encoding"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 NOT_HTTP, TOO_LONG = (400, "this is not an HTTP request"), (431, "the head of the request is too long")
@@ -29,10 +29,10 @@ Serve = Callable[[Inbound, Answer], Awaitable[None]]
 
 
 class Connection(asyncio.Protocol):
-    """``serve`` answers a request. ``server_state`` is uvicorn's: its open connections and running tasks."""
+    """A client's connection. ``serve`` answers a request; ``server_state`` is uvicorn's: its connections and tasks."""
 
-    _written: ClassVar[tuple[object, bytes]] = None, b""
-    """Headers that every answer has, which uvicorn makes anew each second, and how they are written."""
+    _default_head: ClassVar[tuple[object, bytes]] = None, b""
+    """uvicorn's headers for every answer, a new list each second, and the same as bytes."""
 
     def __init__(self, serve: Serve, *, server_state: Any, **_: Any) -> None:
         self._serve, self._server = serve, server_state
@@ -40,7 +40,7 @@ class Connection(asyncio.Protocol):
         self._url = b""
         self._lines, self._lines_before = dict[bytes, bytes](), dict[bytes, bytes]()
         self._headers, self._length_name = Headers(), b"content-length"
-        self.on_header = self._lines.__setitem__  # called by the parser for each line, so it is nothing of Python's
+        self.on_header = self._lines.__setitem__  # the parser calls it for each line: a C method, because it is faster
         self._parser = HttpRequestParser(self)
         self._head_size = 0
         self._reading: Inbound | None = None
@@ -82,30 +82,31 @@ class Connection(asyncio.Protocol):
             self._head_size += len(data)
         try:
             self._parser.feed_data(data)
-            if self._head_size > LONGEST_HEAD:  # set to 0 where the head ends
+            if self._head_size > LONGEST_HEAD:  # on_headers_complete sets it to 0
                 self._refuse(*TOO_LONG)
         except HttpParserUpgrade as upgrade:
-            self._go_on(data[upgrade.args[0] :])
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except HttpParserError:
             self._refuse(*NOT_HTTP)
 
-    def _go_on(self, rest: bytes) -> None:
-        """Stay with HTTP/1.1 although the request asked for another protocol. The parser takes its body for that."""
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Stay with HTTP/1.1 when a request asks for another protocol. ``rest`` is its body, which was not parsed:
+        a new parser gets it behind a made-up head."""
         self._parser = HttpRequestParser(self)
         if self._reading is not None:
             self._is_same_request = True
             framing = {LENGTH: self._reading.length, CODING: self._reading.headers.get(CODING)}
-            told = [f"{name}: {value}\r\n" for name, value in framing.items() if value]
-            rest = f"POST / HTTP/1.1\r\n{''.join(told)}\r\n".encode() + rest
+            head = [f"{name}: {value}\r\n" for name, value in framing.items() if value]
+            rest = f"POST / HTTP/1.1\r\n{''.join(head)}\r\n".encode() + rest
         if rest:
             self.data_received(rest)
 
     def _refuse(self, status: int, why: str) -> None:
-        """End a connection on which something else than requests comes. Nobody knows which dialect it was meant in."""
+        """Answer bytes that are no valid request, and close the connection. The client's dialect is not known."""
         if self._current is None:
             body = json.encode({"error": {"message": why, "type": "invalid_request_error"}})
-            told = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
-            self._transport.write(write_head(status, told) + body)
+            headers = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
+            self._transport.write(write_head(status, headers) + body)
         self._transport.close()
 
     def _check_idle(self) -> None:
@@ -116,7 +117,7 @@ class Connection(asyncio.Protocol):
             self._timer = self._loop.call_later(IDLE_SECONDS - idle, self._check_idle)
 
     def shutdown(self) -> None:
-        """The server stops: a request that is being answered is the last."""
+        """Finish the request that is being answered, then close. uvicorn calls this when the server stops."""
         self._is_ending = True
         self._waiting.clear()
         if self._current is None:
@@ -137,10 +138,11 @@ class Connection(asyncio.Protocol):
             self._is_same_request = False
             return
         parser, version = self._parser, self._parser.get_http_version()
-        stays = parser.should_keep_alive() and version != "1.0"
+        is_http10 = version == "1.0"
+        keeps_alive = parser.should_keep_alive() and not is_http10
         length = self._read_headers()
-        inbound = Inbound(parser.get_method().decode(), self._url, self._headers, length, self, stays=stays)
-        inbound.is_old = version == "1.0"
+        inbound = Inbound(parser.get_method().decode(), self._url, self._headers, length, self, keeps_alive=keeps_alive)
+        inbound.is_http10 = is_http10
         self._reading = inbound
         if self._current is None:
             self._begin(inbound)
@@ -149,18 +151,19 @@ class Connection(asyncio.Protocol):
             self.pause_reading()
 
     def _read_headers(self) -> str:
-        """Read the lines of the head, unless they are those of the request before. Returns the length of the body."""
+        """Set ``_headers`` from the lines of the head, unless they equal those of the request before. Returns the
+        length of the body."""
         lines = self._lines.copy()
         length = lines.pop(self._length_name, b"")
         if lines != self._lines_before:
-            lines, told = self._lines.copy(), dict[str, str]()
-            for name, value in self._lines.items():
-                known = _name(name)
-                if known == LENGTH:
-                    length, self._length_name = lines.pop(name), name
+            lines, headers = self._lines.copy(), dict[str, str]()
+            for line_name, value in self._lines.items():
+                name = _header_name(line_name)
+                if name == LENGTH:
+                    length, self._length_name = lines.pop(line_name), line_name
                 else:
-                    told[known] = value.decode("latin-1")
-            self._headers, self._lines_before = Headers(told), lines
+                    headers[name] = value.decode("latin-1")
+            self._headers, self._lines_before = Headers(headers), lines
         return length.decode("latin-1")
 
     def on_body(self, body: bytes) -> None:
@@ -185,20 +188,20 @@ class Connection(asyncio.Protocol):
         task = self._task
         try:
             await self._serve(inbound, answer)
-        except asyncio.CancelledError:  # the client has gone, or the server stops: there is nothing more to say
+        except asyncio.CancelledError:  # the client has gone, or the server stops: nothing more can be sent
             pass
         finally:
             self._server.tasks.discard(task)
             self._end(inbound, answer)
 
     def _end(self, inbound: Inbound, answer: Answer) -> None:
-        """The request was answered. An answer that was not finished is broken off."""
+        """Flush the answer, then begin the next request. If the answer is unfinished, close the connection."""
         self._current = self._task = None
         self._idle_since = self._loop.time()
         if self._transport.is_closing():
             return
         answer.flush()
-        if not answer.finished or self._is_ending or not inbound.stays or inbound.awaits_continue:
+        if not answer.finished or self._is_ending or not inbound.keeps_alive or inbound.awaits_continue:
             self._transport.close()
             return
         self._server.total_requests += 1
@@ -212,52 +215,52 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_ending(self) -> bool:
-        """Whether no other request is answered after this one."""
+        """Whether the connection closes after the current request."""
         return self._is_ending
 
     @property
     def default_head(self) -> bytes:
-        """What every answer says, as it is written: the date."""
-        told = self._server.default_headers
-        headers, written = Connection._written
-        if headers is not told:
-            written = b"".join([b"%b: %b\r\n" % pair for pair in told])
-            Connection._written = told, written
-        return written
+        """The header lines that uvicorn gives every answer (the date), as bytes."""
+        current = self._server.default_headers
+        headers, head = Connection._default_head
+        if headers is not current:
+            head = b"".join([b"%b: %b\r\n" % pair for pair in current])
+            Connection._default_head = current, head
+        return head
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop that this connection belongs to."""
+        """The event loop of this connection."""
         return self._loop
 
     def pause_reading(self) -> None:
-        """Read nothing more for now."""
+        """Stop reading from the client until ``resume_reading``."""
         if not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Read from the client again."""
         if self._is_paused:
             self._is_paused = False
             self._transport.resume_reading()
 
-    def say_continue(self) -> None:
-        """Ask for the body that the client has announced."""
+    def send_continue(self) -> None:
+        """Send ``100 Continue``, for which the client waits before it sends the body."""
         self._transport.write(CONTINUE)
 
     def write(self, data: bytes) -> None:
-        """Send some bytes; not if the client has gone."""
+        """Send some bytes, unless the client has gone."""
         if not self._transport.is_closing():
             self._transport.write(data)
 
     @property
     def drained(self) -> asyncio.Future[None] | None:
-        """What to wait for while the client is slower than we are."""
+        """The future to await while the client reads too slowly; None if it keeps up."""
         return self._drained
 
 
 @lru_cache(maxsize=1024)
-def _name(name: bytes) -> str:
-    """The name of a header. The same few come in every request."""
+def _header_name(name: bytes) -> str:
+    """The name of a header in lower case; cached, because the same few come in every request."""
     return name.decode("latin-1").lower()

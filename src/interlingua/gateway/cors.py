@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["allowed", "is_preflight", "preflight"]
+__all__ = ["cors_headers", "is_preflight", "preflight_headers"]
 
 METHODS = "GET, HEAD, POST"
 EXPOSED = "retry-after, request-id, x-request-id, x-interlingua-model, x-interlingua-receipt"
 SECONDS = "600"
 
 
-def allowed(headers: Mapping[str, str], origins: Sequence[str]) -> dict[str, str]:
-    """What every answer says to a page that may read it; nothing to all others."""
+def cors_headers(headers: Mapping[str, str], origins: Sequence[str]) -> dict[str, str]:
+    """The CORS headers of every answer to a page that may read it; empty for other pages."""
     origin = headers.get("origin")
     if origin is None or not origins:
         return {}
@@ -24,12 +24,12 @@ def allowed(headers: Mapping[str, str], origins: Sequence[str]) -> dict[str, str
 
 
 def is_preflight(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser asks what it may send."""
+    """Whether a request is a browser's question which methods and headers it may send."""
     return method == "OPTIONS" and "access-control-request-method" in headers
 
 
-def preflight(headers: Mapping[str, str]) -> dict[str, str]:
-    """The answer to that question, for a page that is allowed."""
+def preflight_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that answer a preflight request of an allowed page."""
     asked = headers.get("access-control-request-headers", "authorization, content-type")
     return {
         "access-control-allow-methods": METHODS,

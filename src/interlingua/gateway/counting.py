@@ -1,4 +1,4 @@
-"""How many tokens a request has: the provider's own count where it has one, else our estimate."""
+"""Answers how many input tokens a request has: counted by the provider if it offers that, else our estimate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST = 64 * 1024
 
 
 async def count(asked: Asked) -> None:
-    """The number of input tokens. Whoever asks may still be estimating, so a provider that does not say is no error."""
+    """Answer with the number of input tokens. If the provider does not count, or fails, the answer is our estimate."""
     entrance, state, key = asked.entrance, asked.state, asked.key
     body = await asked.inbound.body(state.snapshot.settings.body_limit)
     wire, dialect = counted_request(Peek(body).body_value(state.known_tools), entrance.door.dialect)
@@ -40,7 +40,7 @@ async def count(asked: Asked) -> None:
     if not isinstance(client, AsyncClient):
         raise InvalidRequestError(f"{candidate.name} cannot count tokens")
     request = replace(relayed.request, model=candidate.model)
-    answer = await _counted(client, request)
+    answer = await _count_at_provider(client, request)
     if answer is None:
         answer = write_count(client.estimate(request), entrance.door.dialect)
     elif client.dialect.name != entrance.door.dialect:
@@ -48,8 +48,8 @@ async def count(asked: Asked) -> None:
     await asked.json(answer)
 
 
-async def _counted(client: AsyncClient, request: Request) -> Json:
-    """What the provider answers to the question; None if it does not count, or not now."""
+async def _count_at_provider(client: AsyncClient, request: Request) -> Json:
+    """The provider's answer to its counting endpoint; None if it has none, or the call failed."""
     counter = COUNTERS.get(client.name)
     if counter is None:
         return None
@@ -59,14 +59,14 @@ async def _counted(client: AsyncClient, request: Request) -> Json:
         http = HttpRequest("POST", url, exchange.headers, msgspec.json.encode(body), TIMEOUTS)
         reply = await client.send_signed(http)
         try:
-            said = b""
+            received = b""
             async for chunk in reply.chunks():
-                said += chunk
-                if reply.status != 200 or len(said) > LARGEST:
+                received += chunk
+                if reply.status != 200 or len(received) > LARGEST:
                     return None
         finally:
             reply.close()
-        answer: Json = msgspec.json.decode(said)
+        answer: Json = msgspec.json.decode(received)
     except (AdapterError, ValueError):
         return None
     return None if counter.read(answer) is None else answer

@@ -1,4 +1,4 @@
-"""Where a body goes where its route has one model only: found once, and kept while the routes stay."""
+"""The target of requests whose route has one model only: found once, and remembered until the configuration changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..client.manager import ProviderManager
 from ..errors import AdapterError
 from .choose import find_route
 from .config import Policy, Snapshot
-from .forwarding import HOMES
+from .forwarding import ALL_TOOLS
 
 __all__ = ["Direct", "Directs"]
 
@@ -20,19 +20,19 @@ MOST_REMEMBERED = 256
 
 
 class Direct(Struct, frozen=True, eq=False):
-    """The model that is asked, and where the body goes as it is; without a ``passage``, it must be translated.
-    ``is_particular``: its server knows functions only, no other tools."""
+    """The model that answers, and where the client's body goes unchanged; if ``passage`` is None, it is translated.
+    ``functions_only``: the server accepts no other tools than functions."""
 
     candidate: Candidate
     client: AsyncClient
     losses: Policy | None
     passage: Passage | None
     timeouts: Timeouts
-    is_particular: bool
+    functions_only: bool
 
 
 class Directs:
-    """By dialect, name that is asked for, and whether a stream is wanted; those of one configuration."""
+    """The known targets, by dialect, requested name, and whether a stream is wanted."""
 
     def __init__(self, manager: ProviderManager, router: Router) -> None:
         self._manager, self._router = manager, router
@@ -41,7 +41,7 @@ class Directs:
         self._known: dict[tuple[str, str | None, bool], Direct | None] = {}
 
     def find(self, snapshot: Snapshot, dialect: str, asked: str | None, *, streams: bool) -> Direct | None:
-        """The one model that a request goes to; None where there are several."""
+        """The target of a request; None if its route has several models or its model cannot be called."""
         self._manager.refresh_if_due()
         if snapshot is not self._snapshot or self._edition != self._manager.edition:
             self._snapshot, self._edition, self._known = snapshot, self._manager.edition, {}
@@ -58,23 +58,23 @@ class Directs:
             route = find_route(asked, snapshot, self._manager)
             candidate = self._router.route(models=route.names[:1]).candidates[0]
         except (AdapterError, ValueError):
-            return None  # whoever calls the model says why it cannot be called
+            return None  # the call itself raises the error that says why
         client = candidate.adapter
         if len(route.names) != 1 or not isinstance(client, AsyncClient):
             return None
-        is_home = client.dialect.name == dialect
-        homes = HOMES.get(dialect)
+        is_same = client.dialect.name == dialect
+        full = ALL_TOOLS.get(dialect)
         return Direct(
             candidate,
             client,
             route.losses,
-            client.passage(candidate.model, stream=streams) if is_home else None,
+            client.passage(candidate.model, stream=streams) if is_same else None,
             timeouts_of(client, streams=streams),
-            is_particular=is_home and homes is not None and client.name not in homes,
+            functions_only=is_same and full is not None and client.name not in full,
         )
 
 
 def timeouts_of(client: AsyncClient, *, streams: bool) -> Timeouts:
-    """The time limits of a call that is passed on: a stream may last."""
+    """The time limits of a call that is passed on. A stream has no limit in total."""
     seconds = client.config.timeout_seconds
     return Timeouts(read=seconds, total=None if streams else seconds)

@@ -1,4 +1,4 @@
-"""What is answered at every endpoint but those that generate: counts, lists, and what clients only probe."""
+"""The answers that need no provider: lists of models, the version, and what clients only probe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UPGRADE, NOT_IMPLEMENTED = 426, 501
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A request at one of these endpoints."""
+    """A request at an endpoint that the gateway answers itself."""
 
     state: State
     inbound: Inbound
@@ -33,26 +33,26 @@ class Asked(msgspec.Struct, frozen=True):
 
     async def json(self, body: Json, status: int = 200) -> None:
         """Answer with a JSON body."""
-        self.answer.whole(status, JSON, msgspec.json.encode(body))
+        self.answer.send(status, JSON, msgspec.json.encode(body))
 
 
 async def list_models(asked: Asked) -> None:
-    """The models that the key may use."""
-    models, dialect = asked.state.listed(asked.key), asked.entrance.door.dialect
+    """Answer with the models that the key may use."""
+    models, dialect = asked.state.list_models(asked.key), asked.entrance.door.dialect
     if dialect == "anthropic-messages":
         models = [named for model in models for named in _also_as_claude(model)]
     await asked.json(write_models(models, dialect, asked.inbound.query))
 
 
 def _also_as_claude(model: Listed) -> list[Listed]:
-    """A model, and again under a name that clients show who hide what is not called Claude."""
+    """A model, and the same under a name with ``claude``, since some clients hide other names."""
     if "claude" in model.name.lower():
         return [model]
     return [model, msgspec.structs.replace(model, name=f"{CLAUDE_NAMES}{model.name}")]
 
 
 async def show_model(asked: Asked) -> None:
-    """One model: every name that would be answered."""
+    """Answer with one model, by any name that a request could use."""
     state, name = asked.state, asked.entrance.model
     if name is None:  # Ollama names it in the body
         peek = Peek(await asked.inbound.body(state.snapshot.settings.body_limit))
@@ -60,28 +60,28 @@ async def show_model(asked: Asked) -> None:
     if not name or (asked.key is not None and not asked.key.may_use(name)):
         raise no_model(name)
     find_route(name, state.snapshot, state.manager)
-    described = state.described(name.removeprefix(CLAUDE_NAMES))
-    await asked.json(write_model(described, asked.entrance.door.dialect))
+    model = state.describe_model(name.removeprefix(CLAUDE_NAMES))
+    await asked.json(write_model(model, asked.entrance.door.dialect))
 
 
 async def version(asked: Asked) -> None:
-    """Which version answers."""
+    """Answer with the version of the gateway."""
     await asked.json({"version": __version__})
 
 
 async def probe(asked: Asked) -> None:
-    """Somebody is there."""
-    asked.answer.whole(200, {"content-type": "text/plain"}, b"Interlingua is running")
+    """Answer that the gateway runs."""
+    asked.answer.send(200, {"content-type": "text/plain"}, b"Interlingua is running")
 
 
 async def accept(asked: Asked) -> None:
-    """Telemetry of a client: taken, and dropped."""
+    """Accept a client's telemetry and drop it."""
     await asked.inbound.body(asked.state.snapshot.settings.body_limit)
     await asked.json({})
 
 
 async def upgrade(asked: Asked) -> None:
-    """No WebSocket here: a client that is told so goes on over HTTP at once."""
+    """Refuse a WebSocket with status 426, after which clients use HTTP without delay."""
     error = InvalidRequestError("this gateway has no WebSocket; use POST", provider_status=UPGRADE)
     asked.answer.headers["upgrade"] = "HTTP/1.1"
     await asked.json({"error": {"message": error.message, "type": "invalid_request_error"}}, UPGRADE)
@@ -95,4 +95,4 @@ ANSWERS: dict[str, Callable[[Asked], Awaitable[None]]] = {
     "accept": accept,
     "upgrade": upgrade,
 }
-"""By the kind of the endpoint."""
+"""The function that answers, by the kind of the endpoint."""

@@ -1,4 +1,4 @@
-"""One HTTP exchange: the request read within limits, the answer written as it comes."""
+"""One HTTP exchange: the request, read within limits, and the answer, written as it is produced."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ NOT_FORWARDED = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade expect host"
     " content-length content-encoding accept-encoding".split()
 )
-"""Headers that are about one connection or one way of writing the body, in either direction."""
+"""Headers that are never passed on, in either direction: they concern one connection or one encoding of the body."""
 UNSUPPORTED, TOO_LARGE, UNAVAILABLE = 415, 413, 503
 READ_AHEAD = 64 * 1024
-"""Bytes of a body that are read before somebody asks for them, and of an answer that are written at once."""
+"""How many bytes of a body are read before ``body`` is called, and how many of an answer are held back at most."""
 NO_BODY = frozenset({204, 304})
 NOTHING: Mapping[str, str] = {}
 
 
 class ClientConnection(Protocol):
-    """The connection, as a request and its answer use it."""
+    """What a request and its answer need of their connection."""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop: ...
@@ -48,49 +48,49 @@ class ClientConnection(Protocol):
 
     def pause_reading(self) -> None: ...
 
-    def say_continue(self) -> None: ...
+    def send_continue(self) -> None: ...
 
     def write(self, data: bytes) -> None: ...
 
 
 def stopping() -> AdapterError:
-    """What callers are told whom the server cannot answer any more."""
+    """The error for requests that cannot be answered because the server stops."""
     return ServerError("the gateway is shutting down; try again", provider_status=UNAVAILABLE)
 
 
 class Headers(dict[str, str]):
-    """The headers of requests, with names in lower case, without the length of the body.
+    """The headers of a request, with names in lower case, without the length of the body.
 
-    Most requests on a connection have the same. Those share one of these, which nobody changes, and what was ``made``
-    of it once: the key that was found, the head of the provider's request.
+    Consecutive requests with equal headers share one object, which must not be changed. Its ``cache`` holds what was
+    computed from them: the key that was found, and the headers of the provider's request.
     """
 
-    __slots__ = ("made",)
+    __slots__ = ("cache",)
 
     def __init__(self, headers: Mapping[str, str] = NOTHING) -> None:
         super().__init__(headers)
-        self.made: dict[object, Any] = {}
+        self.cache: dict[object, Any] = {}
 
 
 class Inbound:
-    """A request. Names of headers are in lower case; the body is read when it is asked for."""
+    """A request. Names of headers are in lower case; the body is read when ``body`` is called."""
 
     __slots__ = (
         *("_chunks", "_is_complete", "_is_dropped", "_size", "_waiter", "_connection", "awaits_continue"),
-        *("headers", "is_gone", "is_old", "length", "method", "path", "query", "stays"),
+        *("headers", "is_gone", "is_http10", "length", "method", "path", "query", "keeps_alive"),
     )
 
     def __init__(
-        self, method: str, url: bytes, headers: Headers, length: str, connection: ClientConnection, *, stays: bool
+        self, method: str, url: bytes, headers: Headers, length: str, connection: ClientConnection, *, keeps_alive: bool
     ) -> None:
         self.method, self.headers, self._connection = method, headers, connection
         self.length = length
-        """The length of the body as it was told, if it was."""
+        """The header ``content-length``; empty if there is none."""
         self.path, self.query = _split(url)
-        self.stays = stays
+        self.keeps_alive = keeps_alive
         """Whether the connection may be used again after the answer."""
-        self.is_old = False
-        """Whether the client speaks HTTP/1.0, which has no chunks."""
+        self.is_http10 = False
+        """Whether the client speaks HTTP/1.0, which has no chunked bodies."""
         self.is_gone = False
         """Whether the client has left before its answer was complete."""
         self.awaits_continue = "expect" in headers and headers["expect"].lower() == "100-continue"
@@ -100,19 +100,19 @@ class Inbound:
         self._waiter: asyncio.Future[None] | None = None
 
     def small_body(self, limit: int) -> bytes | None:
-        """The whole body, if it came at once and as it is."""
+        """The whole body if it has come in one piece, without compression; else None, and ``body`` must be awaited."""
         if not self._is_complete or len(self._chunks) != 1 or self._size > limit or "content-encoding" in self.headers:
             return None
         return self._chunks.pop()
 
     async def body(self, limit: int) -> bytes:
-        """The whole body, unpacked. What is larger than ``limit``, packed or unpacked, is refused before it is read."""
+        """The whole body, decompressed. Raises as soon as it exceeds ``limit``, compressed or not."""
         if not self._is_complete and self.length.isdecimal() and int(self.length) > limit:
             raise _too_large(limit)
         while not self._is_complete and self._size <= limit:
             if self.awaits_continue:
                 self.awaits_continue = False
-                self._connection.say_continue()
+                self._connection.send_continue()
             self._connection.resume_reading()
             self._waiter = self._connection.loop.create_future()
             await self._waiter
@@ -126,7 +126,7 @@ class Inbound:
         return unpack(body, encoding, limit) if encoding not in ("", "identity") else body
 
     def feed(self, chunk: bytes) -> None:
-        """Some of the body has come."""
+        """Take the next piece of the body. The connection calls this."""
         if self._is_dropped:
             return
         self._chunks.append(chunk)
@@ -137,13 +137,13 @@ class Inbound:
             self._connection.pause_reading()
 
     def complete(self) -> None:
-        """All of the body has come."""
+        """Mark the body as complete. The connection calls this."""
         self._is_complete, self.awaits_continue = True, False
         if self._waiter is not None:
             self._wake()
 
     def drop(self) -> None:
-        """The request was answered: what still comes of it is not kept."""
+        """Discard the rest of the body, because the request was answered."""
         self._is_dropped, self._chunks = True, []
 
     def _wake(self) -> None:
@@ -154,7 +154,7 @@ class Inbound:
 
 @lru_cache(maxsize=256)
 def _split(url: bytes) -> tuple[str, str]:
-    """Path and query of what a request line asks for. A proxy's form has the server before the path."""
+    """The path and query of a request line's URL, which contains the server if it was written for a proxy."""
     if not url.startswith(b"/"):
         parsed = parse_url(url)
         url, query = parsed.path or b"/", parsed.query or b""
@@ -170,7 +170,7 @@ def _too_large(limit: int) -> AdapterError:
     return ContextOverflowError(f"the body is larger than {limit} bytes", provider_status=TOO_LARGE)
 
 
-def _refused(why: str) -> AdapterError:
+def _unsupported(why: str) -> AdapterError:
     return InvalidRequestError(why, provider_status=UNSUPPORTED)
 
 
@@ -185,7 +185,7 @@ def _zstd(body: bytes, most: int) -> bytes:
     try:
         zstandard: Any = import_module("zstandard")
     except ImportError:
-        raise _refused("bodies in zstd need the package zstandard on the server; send gzip") from None
+        raise _unsupported("bodies in zstd need the package zstandard on the server; send gzip") from None
     with zstandard.ZstdDecompressor().stream_reader(body) as reader:
         unpacked: bytes = reader.read(most)
     return unpacked
@@ -195,7 +195,7 @@ def _brotli(body: bytes, most: int) -> bytes:
     try:
         brotli: Any = import_module("brotli")
     except ImportError:
-        raise _refused("bodies in br need the package brotli on the server; send gzip") from None
+        raise _unsupported("bodies in br need the package brotli on the server; send gzip") from None
     unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=most)
     return unpacked
 
@@ -210,10 +210,10 @@ UNPACKERS: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def unpack(body: bytes, encoding: str, limit: int) -> bytes:
-    """A body unpacked, at most ``limit`` bytes of it."""
+    """Decompress a body. Raises if that gives more than ``limit`` bytes."""
     unpacker = UNPACKERS.get(encoding)
     if unpacker is None:
-        raise _refused(f"bodies in {encoding[:40]!r} are not read; send one of {', '.join(UNPACKERS)}")
+        raise _unsupported(f"bodies in {encoding[:40]!r} are not read; send one of {', '.join(UNPACKERS)}")
     try:
         unpacked = unpacker(body, limit + 1)
     except AdapterError:
@@ -226,7 +226,7 @@ def unpack(body: bytes, encoding: str, limit: int) -> bytes:
 
 
 class Frames(Protocol):
-    """What makes a stream of another form of the chunks of one."""
+    """Rewrites the chunks of a stream into another framing."""
 
     content_type: str
 
@@ -234,10 +234,10 @@ class Frames(Protocol):
 
 
 class Answer:
-    """The answer to a request: at once, or begun with ``start`` and ended with ``end``.
+    """The answer to a request: sent at once, or begun with ``start``, written in pieces and ended with ``end``.
 
-    An answer that was begun and never ended is broken off, so that no client takes it for complete. What is said within
-    one turn of the event loop after ``start`` goes out at once: a short answer is one write.
+    If an answer is begun and never ended, the connection is closed, so that no client takes it for complete. The
+    headers and what follows ``start`` in the same turn of the event loop are sent in one write.
     """
 
     __slots__ = (
@@ -249,9 +249,9 @@ class Answer:
         self._connection, self._inbound, self.is_head = connection, inbound, inbound.method == "HEAD"
         self.started = self.finished = self._is_chunked = False
         self.headers: dict[str, str] = {}
-        """Headers of whatever is answered."""
+        """Headers that are added to the answer, whichever it will be."""
         self.frames: Frames | None = None
-        """What makes a stream of another form of the chunks."""
+        """Rewrites each chunk of a stream, if it is set."""
         self._held: list[bytes] | None = None
 
     def start(self, status: int, headers: Mapping[str, str]) -> None:
@@ -266,7 +266,7 @@ class Answer:
             self._head["content-type"] = self.frames.content_type
 
     def write(self, chunk: bytes) -> None:
-        """Send some of the body. Whoever has much to say waits for ``drained`` after it."""
+        """Send a piece of the body. After it, a caller with more to send should await ``drained``."""
         body = chunk if self.frames is None else self.frames(chunk)
         if not body:
             return
@@ -281,26 +281,26 @@ class Answer:
 
     @property
     def drained(self) -> asyncio.Future[None] | None:
-        """What to wait for, while the client is slower than we are."""
+        """The future to await while the client reads too slowly; None if it keeps up."""
         return self._connection.drained
 
     def end(self) -> None:
-        """The body is complete."""
+        """End the body."""
         self.finished = True
         if self._held is not None:
             self.flush()
         elif self._is_chunked:
             self._connection.write(b"0\r\n\r\n")
 
-    def whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """Everything at once."""
+    def send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """Send status, headers and the complete body."""
         self.started = self.finished = True
         self._status, self._head, self.frames = status, {**headers, **self.headers}, None
         self._held = [body]
         self.flush()
 
     def flush(self) -> None:
-        """Write what was said since ``start``. Only a body that is complete by now has a length."""
+        """Write what was held back since ``start``. Only a body that is complete by now gets a length."""
         held, self._held = self._held, None
         if held is None:
             return
@@ -311,20 +311,20 @@ class Answer:
         elif self.finished:
             head["content-length"] = str(len(body))
         elif not self.is_head:
-            if inbound.is_old:
-                inbound.stays = False
+            if inbound.is_http10:
+                inbound.keeps_alive = False
             else:
                 self._is_chunked = True
                 head["transfer-encoding"] = "chunked"
                 body = body and b"%x\r\n%b\r\n" % (len(body), body)
-        if self._connection.is_ending or not inbound.stays:
+        if self._connection.is_ending or not inbound.keeps_alive:
             head["connection"] = "close"
-        told = write_head(self._status, head, self._connection.default_head)
-        self._connection.write(told if self.is_head else told + body)
+        lines = write_head(self._status, head, self._connection.default_head)
+        self._connection.write(lines if self.is_head else lines + body)
 
 
 def write_head(status: int, headers: Mapping[str, str], more: bytes = b"") -> bytes:
-    """A status line and headers, ``more`` as they are. What would begin another line is written as a space."""
+    """The status line and headers as bytes; ``more`` are ready header lines. Line breaks in values become spaces."""
     text = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     if text.count("\r") > len(headers) or text.count("\n") > len(headers):
         lines = (f"{name}: {value}".replace("\r", " ").replace("\n", " ") for name, value in headers.items())

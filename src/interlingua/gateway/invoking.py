@@ -1,8 +1,8 @@
-"""Claude on Bedrock, as its older endpoint is called: bodies of Messages in, and binary frames out.
+"""Claude on Bedrock through its older endpoint ``/invoke``: Messages bodies in, binary frames out.
 
-The body names neither model nor stream, which are in the URL, and has a header of Messages as a field. It becomes a
-call of Messages. A stream goes out as frames, each with one event of Messages. Where Bedrock itself answers, the
-client's own bytes go on, and those of the answer come back: its other models are called here with bodies of their own.
+The body has no model and no stream flag, which are in the URL, and has a header of Messages as a field. It becomes a
+call of Messages; a stream is answered as frames with one event of Messages each. If Bedrock itself answers, the bytes
+of client and provider are passed on, because its other models take bodies of different forms here.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = ["InvokeCall", "as_messages"]
 
 MESSAGES, BEDROCK = "anthropic-messages", "bedrock-converse"
 VERSION, BETAS, BETA_HEADER = "anthropic_version", "anthropic_beta", "anthropic-beta"
-PLACES = (("/converse-stream", "/invoke-with-response-stream"), ("/converse", "/invoke"))
+PATHS = (("/converse-stream", "/invoke-with-response-stream"), ("/converse", "/invoke"))
 CHUNK: Any = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
 
 
 def as_messages(wire: Json) -> tuple[dict[str, Json], list[str]]:
-    """The body of a request of Messages, and the betas that it asks for."""
+    """The Messages body for a body of ``/invoke``, and the names of the betas that it requests."""
     if not is_dict(wire) or VERSION not in wire:
         raise InvalidRequestError(f"only bodies of Anthropic Messages are translated here, with `{VERSION}`")
     betas: Json = wire.get(BETAS)
@@ -45,7 +45,7 @@ def as_messages(wire: Json) -> tuple[dict[str, Json], list[str]]:
 
 
 class Frames:
-    """Events of Messages in; out come the frames of Bedrock, each with one of them. An error is an exception there."""
+    """Rewrites events of Messages into Bedrock's frames, one event each; an error becomes an exception frame."""
 
     content_type = SERVED[BEDROCK].stream_type
 
@@ -64,25 +64,25 @@ def _frame(kind: str | None, data: Any) -> bytes:
 
 
 class InvokeCall(Call):
-    """From a body of ``/invoke`` to the end of its answer."""
+    """A call of ``/invoke``, from its body to the end of its answer."""
 
     def __init__(self, state: State, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
         door = replace(entrance.door, dialect=MESSAGES, kind="generate")
         super().__init__(state, inbound, answer, replace(entrance, door=door), key)
-        self._own, self._at_home, self._is_read = b"", False, False
+        self._body, self._by_bedrock, self._is_converted = b"", False, False
 
     def _read(self, body: bytes) -> None:
-        self._own = body
+        self._body = body
         super()._read(body)
 
     def _direct(self) -> None:
-        """There is none: the body may have to become one of Messages."""
+        """Return None: the body may have to become one of Messages first."""
 
-    def _as_messages(self) -> None:
-        """From here on, a call of Messages."""
-        if self._is_read:
+    def _become_messages(self) -> None:
+        """Make this a call of Messages: replace the body, and add the betas to the headers."""
+        if self._is_converted:
             return
-        self._is_read = True
+        self._is_converted = True
         wire, betas = as_messages(self._peek.body_value(self.state.known_tools))
         if betas:
             self.headers = {**self.headers, BETA_HEADER: ",".join(betas)}
@@ -91,19 +91,19 @@ class InvokeCall(Call):
 
     def _passage(self, client: AsyncClient, model: str | None) -> Passage | None:
         passage = client.passage(model, stream=self._streams) if client.dialect.name == BEDROCK else None
-        self._at_home = passage is not None and not self._carries
-        self.dialect = BEDROCK if self._at_home else MESSAGES
-        self.answer.frames = Frames() if self._streams and not self._at_home else None
-        if passage is None or not self._at_home:
-            self._as_messages()
+        self._by_bedrock = passage is not None and not self._has_envelope
+        self.dialect = BEDROCK if self._by_bedrock else MESSAGES
+        self.answer.frames = Frames() if self._streams and not self._by_bedrock else None
+        if passage is None or not self._by_bedrock:
+            self._become_messages()
             return super()._passage(client, model)
-        path, place = next(row for row in PLACES if passage.url.endswith(row[0]))
-        return replace(passage, url=passage.url.removesuffix(path) + place)
+        converse, invoke = next(row for row in PATHS if passage.url.endswith(row[0]))
+        return replace(passage, url=passage.url.removesuffix(converse) + invoke)
 
     def _outgoing(self, passage: Passage) -> bytes:
-        return self._own if self._at_home else self._named(passage)
+        return self._body if self._by_bedrock else self._body_with_model(passage)
 
     def _fail(self, error: AdapterError) -> None:
-        if not self._at_home:
-            self._refused = None  # it is in the words of Messages
+        if not self._by_bedrock:
+            self._refused = None  # its body is in the form of Messages
         super()._fail(error)

@@ -1,4 +1,4 @@
-"""Something that clients skip, sent into a stream that has been silent for long, so that nobody takes it for dead."""
+"""Keeps a silent stream open: after a while it sends something that clients skip, so that none of them gives up."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["KeepAlive"]
 
 
 class KeepAlive:
-    """Sends the chunks of a stream, and ``pause`` after so many seconds without one.
+    """Sends the chunks of a stream, and ``pause`` after so many seconds without a chunk.
 
-    ``head`` are the headers of an answer that was not begun: they go out with the first chunk, or with the first pause.
-    A pause is only sent between two events.
+    ``head`` are the headers of an answer that was not begun: they are sent with the first chunk or pause, whichever
+    comes first. A pause is only sent between two events.
     """
 
     def __init__(self, answer: Answer, seconds: float, pause: bytes, head: Mapping[str, str] | None = None) -> None:
         self._answer, self._seconds, self._pause, self._head = answer, seconds, pause, head
-        self._between = True
+        self._is_between = True
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
@@ -34,27 +34,27 @@ class KeepAlive:
             self._timer.cancel()
 
     @property
-    def is_between(self) -> bool:
-        """Whether the last event is complete."""
-        return self._between
+    def is_between_events(self) -> bool:
+        """Whether what was sent so far ends with a complete event."""
+        return self._is_between
 
     def write(self, chunk: bytes) -> None:
         """Send a chunk."""
         self._last = self._loop.time()
-        self._between = chunk.endswith((b"\n\n", b"\n\r\n"))
-        self._say(chunk)
+        self._is_between = chunk.endswith((b"\n\n", b"\n\r\n"))
+        self._send(chunk)
 
-    def _say(self, chunk: bytes) -> None:
+    def _send(self, chunk: bytes) -> None:
         if not self._answer.started:
             self._answer.start(200, self._head or {})
         self._answer.write(chunk)
 
     def _check(self) -> None:
-        """One timer for the whole stream: it looks how long ago the last chunk was sent."""
+        """Send a pause if nothing was sent for long, then set the timer again. One timer serves the whole stream."""
         silent = self._loop.time() - self._last
         if silent >= self._seconds:
             silent = 0.0
             self._last = self._loop.time()
-            if self._between and self._answer.drained is None:
-                self._say(self._pause)
+            if self._is_between and self._answer.drained is None:
+                self._send(self._pause)
         self._timer = self._loop.call_later(self._seconds - silent, self._check)

@@ -1,7 +1,7 @@
-"""``interlingua launch``: a client on a model of one's choice, in one line.
+"""``interlingua launch``: run a client with any model, in one line.
 
-A gateway of its own is started on a free port of loopback with a key of its own; the client gets its address, the key
-and a configuration in a temporary folder, and runs in the foreground. The user's own files are left alone.
+A new gateway is started on a free port of loopback, with a new key; the client gets its address, the key and a
+configuration in a temporary folder, and runs in the foreground. The user's own files are not changed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ..client.local import Ability, loaded, models_folder
 from ..models.providers import IN_PROCESS, PROVIDERS
 from .clients import CLIENTS, Client
 from .config import Route, Settings, Snapshot, StartError
-from .pointing import environment_of, fitted, shortcomings, trusted
-from .serve import filled, prepare, server_module
+from .pointing import environment_of, shortcomings, small_variables, trust_variables
+from .serve import fill, prepare, server_module
 from .state import State
-from .used import counting
+from .used import count_calls
 
 __all__ = ["add_arguments", "hand_on", "run"]
 
 NOT_FOUND = 127
-"""The exit code of a shell for a program that is not there."""
+"""The exit code by which a shell says that a program was not found."""
 EXAMPLES = """examples:
   interlingua launch claude --model openai:gpt-5
   interlingua launch codex --model anthropic:sonnet -- exec "Explain this file"
@@ -54,12 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def hand_on(arguments: argparse.Namespace, words: Sequence[str]) -> None:
-    """What stands behind ``--`` is the client's."""
+    """Keep the words behind ``--`` as arguments for the client."""
     arguments.handed_on = list(words)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a client. Returns its exit code."""
+    """Run the client and return its exit code."""
     client = CLIENTS[arguments.client]
     program = shutil.which(client.command)
     if program is None:
@@ -69,15 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
     state = State(Snapshot(settings=settings, routes={"*": Route(arguments.model)}))
     key = prepare(state)
     assert key is not None
-    total = counting(state)
+    total = count_calls(state)
     with ExitStack() as stack:
         ability = stack.enter_context(loading(state, arguments.model))
         for sentence in shortcomings(client, arguments.model, ability):
             sys.stderr.write(f"interlingua launch: {sentence}\n")
-        more = {**fitted(client, ability), **trusted(client, Path.cwd(), Path.home().resolve())}
+        trust = trust_variables(client, Path.cwd(), Path.home().resolve())
+        more = {**small_variables(client, ability), **trust}
         base = stack.enter_context(server.in_background(state))
         folder = stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="launched-", dir=_place(), ignore_cleanup_errors=True)
+            tempfile.TemporaryDirectory(prefix="launched-", dir=_parent_folder(), ignore_cleanup_errors=True)
         )
         code = _run(program, client, arguments, base, key, folder, more)
     used = total()
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def loading(state: State, model: str) -> Generator[Ability | None]:
-    """What a model that runs in this process can do; None for others. It is loaded now, not with the first request."""
+    """Load a model that runs in this process before the first request, and give its abilities; None for others."""
     id, name = state.manager.locate(model)
     provider = PROVIDERS.get(id)
     if provider is None or not provider.base_url.startswith(IN_PROCESS):
@@ -97,8 +98,8 @@ def loading(state: State, model: str) -> Generator[Ability | None]:
         yield ability
 
 
-def _place() -> Path | None:
-    """Our own folder, if there can be one: in the system's temporary one, Codex does without its helpers."""
+def _parent_folder() -> Path | None:
+    """Interlingua's data folder, if it can be written. Codex disables its helpers in the system's temporary folder."""
     models = models_folder(os.environ)
     if models is None:
         return None
@@ -121,23 +122,23 @@ def _run(
     for name, text in client.files.items():
         file = Path(folder) / name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(filled(text, base, key, arguments.model, folder), encoding="utf-8")
-    own = [filled(word, base, key, arguments.model, folder) for word in client.arguments]
+        file.write_text(fill(text, base, key, arguments.model, folder), encoding="utf-8")
+    words = [fill(word, base, key, arguments.model, folder) for word in client.arguments]
     environment = environment_of(client, {**more, **os.environ}, base, key, arguments.model, folder)
-    with subprocess.Popen([program, *own, *arguments.handed_on], env=environment) as process, _signals_to(process):
+    with subprocess.Popen([program, *words, *arguments.handed_on], env=environment) as process, _signals_to(process):
         code = process.wait()
     return 128 - code if code < 0 else code
 
 
 @contextmanager
 def _signals_to(process: subprocess.Popen[Any]) -> Generator[None]:
-    """Ctrl-C is the client's own business, which gets it from the terminal; a request to end is handed on to it."""
+    """While the client runs, leave Ctrl-C to it, which gets it from the terminal, and send it each SIGTERM."""
 
     def hand_on(sig: int, frame: FrameType | None) -> None:
         process.send_signal(sig)
 
     def leave(sig: int, frame: FrameType | None) -> None:
-        """Not ignored, or the client would ignore it too."""
+        """Do nothing. SIG_IGN would be inherited by the client."""
 
     before = signal.signal(signal.SIGINT, leave), signal.signal(signal.SIGTERM, hand_on)
     try:

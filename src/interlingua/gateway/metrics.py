@@ -21,51 +21,51 @@ HELP = {
 
 Labels = tuple[tuple[str, str], ...]
 Sums = dict[str, dict[str, float]]
-"""By name, then by labels as they are written."""
+"""The sums by name, then by labels in their text form."""
 
 
 class Metrics:
-    """Sums, by name and labels."""
+    """Counts events: one sum for each name and set of labels."""
 
     def __init__(self) -> None:
         self._sums: dict[str, dict[Labels, float]] = {name: {} for name in HELP}
         self._before: Sums = {}
 
     def add(self, name: str, amount: float = 1, **labels: str) -> None:
-        """Count something."""
+        """Add an amount to a sum."""
         self.count(name, tuple(labels.items()), amount)
 
     def count(self, name: str, labels: Labels, amount: float = 1) -> None:
-        """The same with labels that are put together already."""
+        """Add an amount to a sum whose labels are already a tuple."""
         sums = self._sums[name]
         sums[labels] = sums.get(labels, 0) + amount
 
     def set(self, name: str, amount: float) -> None:
-        """Write down how much there is of something."""
+        """Set a sum without labels to a value."""
         self._sums[name] = {(): amount}
 
     def sums(self) -> Sums:
-        """All of them, for other processes."""
+        """All sums, in a form that other processes can read."""
         own = {name: {_labels(dict(key)): amount for key, amount in sums.items()} for name, sums in self._sums.items()}
-        return _added([self._before, own])
+        return _add_up([self._before, own])
 
     def resume(self, before: Sums) -> None:
-        """Count on from where another process stopped. What it had open is gone with it."""
+        """Add the counters of an ended process, which this one replaces. Its gauges are not kept."""
         self._before = {name: sums for name, sums in before.items() if name in HELP and HELP[name][0] == "counter"}
 
     def text(self, others: Iterable[Sums] = ()) -> str:
-        """All of them, added to those of other processes, for ``/metrics``."""
+        """The text of ``/metrics``: all sums, added to those of other processes."""
         lines: list[str] = []
-        for name, sums in _added([self.sums(), *others]).items():
+        for name, sums in _add_up([self.sums(), *others]).items():
             kind, about = HELP[name]
             lines += [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
             lines += [f"{name}{labels} {amount:.12g}" for labels, amount in sums.items()]
         return "\n".join(lines) + "\n"
 
 
-def _added(several: Iterable[Sums]) -> Sums:
+def _add_up(processes: Iterable[Sums]) -> Sums:
     total: Sums = {name: {} for name in HELP}
-    for sums in several:
+    for sums in processes:
         for name, amounts in sums.items():
             for labels, amount in amounts.items():
                 total[name][labels] = total[name].get(labels, 0) + amount
@@ -73,5 +73,5 @@ def _added(several: Iterable[Sums]) -> Sums:
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    told = ",".join(f'{name}="{value}"' for name, value in labels.items())
-    return f"{{{told}}}" if told else ""
+    text = ",".join(f'{name}="{value}"' for name, value in labels.items())
+    return f"{{{text}}}" if text else ""

@@ -1,7 +1,8 @@
-"""What a protocol has beside conversations: files, batches, images, audio, embeddings. Passed on, never translated.
+"""Endpoints beside conversations (files, batches, images, audio, embeddings), which are passed on, never translated.
 
-A request goes to the provider whose model it names, else to the first of the routes that speaks the protocol. Nothing
-is changed but the model's name and the credentials. Where no provider speaks the protocol, it is refused with 501.
+A request goes to the provider of the model that it names, else to the first provider of the routes that speaks its
+protocol. Only the model's name and the credentials are changed. If no provider speaks the protocol, it is refused
+with 501.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ JSON = "application/json"
 MOST = 4 * 1024 * 1024
 NOT_FOUND, NOT_IMPLEMENTED = 404, 501
 EVERYTHING = "*"
-"""Who names no model must be allowed to use every one."""
+"""A request that names no model needs a key that may use all models."""
 
 
 class PassCall:
-    """From a request to the end of its answer."""
+    """One request that is passed on, until the end of its answer."""
 
     def __init__(self, state: State, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
         self._state, self._inbound, self._answer, self._key = state, inbound, answer, key
@@ -50,7 +51,7 @@ class PassCall:
         self._peek = Peek(self._body) if self._body and is_json else None
 
     async def run(self) -> None:
-        """Read the request and answer it. Errors are raised while they can still be told by a status."""
+        """Read the request and answer it. An error is raised if the answer has not begun, else only recorded."""
         await self._receive()
         asked = self._entrance.model or (None if self._peek is None else self._peek.text("model"))
         self._receipt.asked = asked
@@ -68,19 +69,19 @@ class PassCall:
             self._state.note(self._receipt, self._key)
 
     def stop(self) -> None:
-        """The server ends first; the answer is broken off."""
+        """Record that the server stopped before the answer was complete."""
         self._receipt.status = "shutdown"
 
     def _find(self, asked: str | None) -> tuple[AsyncClient, str]:
-        """The provider, and its name of the model."""
-        spoken = FAMILIES.get(self._dialect, (self._dialect,))
+        """The client of the provider that answers, and the provider's name of the model."""
+        dialects = FAMILIES.get(self._dialect, (self._dialect,))
         for name in self._names(asked):
             try:
                 id, model = self._state.manager.locate(name)
                 client = self._state.manager.get_adapter(id)
             except (AdapterError, ValueError):
                 continue
-            if isinstance(client, AsyncClient) and client.dialect.name in spoken:
+            if isinstance(client, AsyncClient) and client.dialect.name in dialects:
                 return client, model or ""
         raise InvalidRequestError(
             f"{self._inbound.path} is passed on to providers of its own protocol only, and none is configured",
@@ -88,7 +89,7 @@ class PassCall:
         )
 
     def _names(self, asked: str | None) -> Iterator[str]:
-        """The models whose provider may answer, in order."""
+        """The models whose providers are tried, in order."""
         snapshot = self._state.snapshot
         if asked is not None:
             yield from find_route(asked, snapshot, self._state.manager).names
@@ -96,7 +97,7 @@ class PassCall:
             for route in snapshot.routes.values():
                 yield from route.names
             if not snapshot.routes:
-                yield from (model.name for model in self._state.listed(self._key))
+                yield from (model.name for model in self._state.list_models(self._key))
 
     async def _pass(self, client: AsyncClient, model: str) -> None:
         path = self._entrance.rest.format(model=model)
@@ -112,12 +113,12 @@ class PassCall:
             self._receipt.status = reply.status
             self._answer.headers["x-interlingua-receipt"] = f"{self._receipt.id}; losses=0"
             self._answer.start(reply.status, answer_headers(reply.headers))
-            said: list[bytes] = []
+            received: list[bytes] = []
             size = 0
             async for chunk in reply.chunks():
                 size += len(chunk)
                 if size <= MOST:
-                    said.append(chunk)
+                    received.append(chunk)
                 self._answer.write(chunk)
                 if (drained := self._answer.drained) is not None:
                     await drained
@@ -125,7 +126,7 @@ class PassCall:
         finally:
             reply.close()
         if size <= MOST and reply.headers.get("content-type", "").startswith(JSON):
-            self._receipt.usage = _usage(b"".join(said))
+            self._receipt.usage = _usage(b"".join(received))
             self._receipt.billed = client.name, model
 
     def _outgoing(self, model: str) -> bytes:
@@ -139,17 +140,17 @@ class PassCall:
 
 
 def _usage(body: bytes) -> TokenUsage | None:
-    """The tokens that an answer counts."""
+    """The tokens that an answer's ``usage`` states; None if it has none."""
     try:
         answer = msgspec.json.decode(body)
     except (ValueError, RecursionError):
         return None
-    told = answer.get("usage") if is_dict(answer) else None
-    if not is_dict(told):
+    usage = answer.get("usage") if is_dict(answer) else None
+    if not is_dict(usage):
         return None
 
     def number(*keys: str) -> int:
-        return next((told[key] for key in keys if type(told.get(key)) is int and told[key] >= 0), 0)
+        return next((usage[key] for key in keys if type(usage.get(key)) is int and usage[key] >= 0), 0)
 
     return TokenUsage(
         input_tokens=number("input_tokens", "prompt_tokens"), output_tokens=number("output_tokens", "completion_tokens")

@@ -1,7 +1,7 @@
-"""What must be known of a body that is passed on as it is: the fields at its top, and where they stand.
+"""The top-level fields of a body and their places, without decoding what is below them.
 
-Nothing below the top is decoded. A body that is passed on keeps all of its bytes but those of the model's name.
-``KnownTools`` spares what is translated the parsing of tools that came before.
+So a body can be passed on with only the model's name replaced, and all its other bytes unchanged. ``KnownTools`` spares
+translated bodies the parsing of tools that an earlier request had.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ TOOLS = "tools"
 
 
 class KnownTools:
-    """The latest lists of tools, by their bytes: a client sends the same with every request. ``most``: bytes in all."""
+    """A cache of decoded lists of tools by their bytes, since a client sends the same list with every request. It holds
+    lists of at most ``most`` bytes in all."""
 
     def __init__(self, most: int = 2**21) -> None:
         self._most, self._size = most, 0
         self._kept: dict[bytes, KnownList] = {}
 
     def value(self, raw: bytes) -> Any:
-        """What the bytes say: a list that nobody may change, or whatever else stands there."""
+        """The decoded value of the bytes. A list is shared and must not be changed."""
         found = self._kept.get(raw)
         if found is not None:
             return found
@@ -52,7 +53,7 @@ class KnownTools:
 
 
 class Peek:
-    """The top of a JSON object."""
+    """A body that is a JSON object, with its top-level fields still encoded."""
 
     __slots__ = ("body", "fields")
 
@@ -73,7 +74,7 @@ class Peek:
             raise InvalidRequestError(f"the body is not JSON: {str(error)[:200]}") from None
 
     def get(self, name: str) -> Any:
-        """The value of a field; None if there is none."""
+        """The decoded value of a field; None if it is missing."""
         raw = self.fields.get(name)
         if raw is None:
             return None
@@ -88,7 +89,7 @@ class Peek:
         return value if isinstance(value, str) else None
 
     def beginning(self) -> Iterator[bytes]:
-        """How a conversation begins: the system text, and the turns until the first of the user's."""
+        """The beginning of the conversation: the system text, and the turns up to the user's first."""
         yield from (bytes(self.fields[name]) for name in SYSTEM if name in self.fields)
         turns = next((self.fields[name] for name in TURNS if name in self.fields), None)
         if turns is None or not bytes(turns).startswith(b"["):
@@ -100,19 +101,19 @@ class Peek:
                 return
 
     def with_value(self, name: str, value: str) -> bytes | None:
-        """The body with another value of a field, all other bytes as they are; a field that is missing comes first.
-        None where its place is not certain, since a name occurs twice."""
+        """The body with a field set to a value, all other bytes unchanged; a missing field is added at the front.
+        None if the place of the field is not certain, because a name occurs twice."""
         if name not in self.fields:
             at = _after_space(self.body, 0) + 1
-            said = msgspec.json.encode({name: value})[1:-1] + (b"," if self.fields else b"")
-            return b"".join((self.body[:at], said, self.body[at:]))
+            member = msgspec.json.encode({name: value})[1:-1] + (b"," if self.fields else b"")
+            return b"".join((self.body[:at], member, self.body[at:]))
         span = self._first_span(name) or self._span(name)
         if span is None:
             return None
         return b"".join((self.body[: span[0]], msgspec.json.encode(value), self.body[span[1] :]))
 
     def _first_span(self, name: str) -> tuple[int, int] | None:
-        """Where the value of a field stands, if the field comes first and is usually written: most begin with it."""
+        """The span of a field's value if it is a string and the field comes first, as in most bodies; else None."""
         found, raw = _first(self.body), bytes(self.fields[name])
         if found is None or found[1] != name.encode() or raw[:1] != b'"':
             return None
@@ -121,7 +122,7 @@ class Peek:
         return found.end(), found.end() + len(raw)
 
     def _span(self, name: str) -> tuple[int, int] | None:
-        """Where the value of a field stands. The values before it are skipped by their lengths."""
+        """The span of a field's value, found by skipping the values before it; None if a name occurs twice."""
         body = self.body
         at = _after_space(body, 0) + 1
         for key, raw in self.fields.items():
@@ -143,7 +144,7 @@ def _after_space(body: bytes, at: int) -> int:
 
 
 def _after_string(body: bytes, at: int) -> int:
-    """The place behind a string that begins here."""
+    """The index behind the string that begins at ``at``."""
     end = at
     while True:
         end = body.find(b'"', end + 1)

@@ -1,4 +1,4 @@
-"""Receipts: what became of a call, kept for an hour and never its content."""
+"""Receipts: a record of each call without its content, kept for an hour."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["Attempt", "Receipt", "Receipts"]
 
 SECONDS, MOST = 3600.0, 10_000
 NEWEST, TOGETHER = 500, 50
-"""How many receipts are kept as objects. The older ones are kept as JSON, so many in one piece: that takes a tenth of
-the memory."""
+"""The newest 500 receipts are kept as objects. Older ones are kept as JSON, 50 in a piece, which needs a tenth of the
+memory."""
 KIND = "receipt"
 
 
 class Attempt(Struct, frozen=True, omit_defaults=True):
-    """A model that was called or skipped, and why."""
+    """A model of the route: whether it answered, failed or was skipped, and why."""
 
     model: str
     outcome: str
@@ -35,7 +35,7 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
 
 
 class Receipt(Struct, omit_defaults=True):
-    """One call: who was asked and who answered, what was lost on both ways, what was used and what it cost."""
+    """One call: the requested model and the one that answered, the losses in both directions, usage and cost."""
 
     id: str
     dialect: str
@@ -50,16 +50,16 @@ class Receipt(Struct, omit_defaults=True):
     usage: TokenUsage | None = None
     cost_usd: float | None = None
     billed: tuple[str, str] | None = None
-    """Provider and model whose price is still to be looked up: that costs more than the call itself."""
+    """Provider and model whose price was not looked up yet: the lookup takes longer than the rest of a call."""
 
-    def shown(self) -> dict[str, Json]:
-        """As a client sees it."""
-        told = asdict(self)
-        del told["billed"]
-        told["losses"] = [asdict(loss) for loss in self.losses]
-        told["route"] = [asdict(attempt) for attempt in self.route]
-        told["usage"] = None if self.usage is None else _counts(self.usage)
-        return told
+    def as_json(self) -> dict[str, Json]:
+        """The receipt as ``/receipts/{id}`` answers it."""
+        fields = asdict(self)
+        del fields["billed"]
+        fields["losses"] = [asdict(loss) for loss in self.losses]
+        fields["route"] = [asdict(attempt) for attempt in self.route]
+        fields["usage"] = None if self.usage is None else _counts(self.usage)
+        return fields
 
 
 def _counts(usage: TokenUsage) -> dict[str, Any]:
@@ -79,20 +79,20 @@ class Packed(Struct, frozen=True):
 
 
 class Receipts:
-    """The newest receipts, each for the key whose call it was. Those of other processes are in ``shared``."""
+    """The receipts of this process, each readable with its call's key. Those of other processes are in ``shared``."""
 
     shared: Shared | None = None
 
     def __init__(
         self,
         clock: Callable[[], float],
-        drop: Callable[[Receipt], object],
+        finish: Callable[[Receipt], object],
         *,
         seconds: float = SECONDS,
         most: int = MOST,
     ) -> None:
-        """``drop`` is called with each receipt before it becomes JSON: it is not changed any more."""
-        self._clock, self._drop, self._seconds, self._most = clock, drop, seconds, most
+        """``finish`` is called with each receipt before it becomes JSON and can no longer be changed."""
+        self._clock, self._finish, self._seconds, self._most = clock, finish, seconds, most
         self._newest: dict[str, Kept] = {}
         self._packed: deque[Packed] = deque()
 
@@ -106,17 +106,17 @@ class Receipts:
             self._pack(now)
 
     def _pack(self, now: float) -> None:
-        """Make JSON of the oldest receipts, and forget those that are too old or too many."""
+        """Turn the oldest receipts into JSON, and forget those that are too old or too many."""
         oldest = [self._newest.pop(id) for id in list(islice(self._newest, TOGETHER))]
         for _, _, receipt in oldest:
-            self._drop(receipt)
+            self._finish(receipt)
         packed = self._packed
         packed.append(Packed(oldest[-1][0], json.encode(oldest)))
         while packed and (len(packed) * TOGETHER > self._most - NEWEST or packed[0].at <= now - self._seconds):
             packed.popleft()
 
     def find(self, id: str, key: str | None) -> Receipt | None:
-        """The receipt of that id, if it is this key's."""
+        """The receipt of that id; None if it is unknown, too old or belongs to another key."""
         kept = self._newest.get(id) or self._find_packed(id)
         if kept is not None:
             at, owner, receipt = kept
@@ -125,7 +125,7 @@ class Receipts:
         return None if value is None else json.decode(value, type=Receipt)
 
     def _find_packed(self, id: str) -> Kept | None:
-        """Look for a receipt among the older ones. This is slow, and nobody does it often."""
+        """Search the older receipts. This is slow, but receipts are rarely asked for."""
         text = json.encode(id)
         for packed in reversed(self._packed):
             if text in packed.data:
@@ -135,14 +135,14 @@ class Receipts:
         return None
 
     def __contains__(self, receipt: Receipt) -> bool:
-        """Whether it is one of this process."""
+        """Whether this process has the receipt."""
         return receipt.id in self._newest or self._find_packed(receipt.id) is not None
 
     def newest(self) -> list[Receipt]:
-        """The receipts of this process that may still change."""
+        """The receipts that are kept as objects and can still be changed."""
         return [receipt for _, _, receipt in self._newest.values()]
 
     def all(self) -> list[Receipt]:
-        """Every receipt of this process that is kept."""
+        """All receipts of this process."""
         packed = [receipt for packed in self._packed for _, _, receipt in _read(packed.data)]
         return [*packed, *self.newest()]

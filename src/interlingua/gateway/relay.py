@@ -1,8 +1,8 @@
 """One call of a client: a model is chosen, the body is passed on or translated, and the answer comes back.
 
 Where client and provider speak the same dialect, the client's bytes go out and the provider's come back. Elsewhere the
-call goes through the canonical language (``interlingua.relaying``). Both ways try the models of the route in order, as
-long as nothing of an answer has reached the client. An answer that breaks off is never ended as if it were complete.
+call goes through the canonical language (``interlingua.relaying``). In both cases the models of the route are tried in
+order until an answer has begun to reach the client. An answer that breaks off is never ended as if it were complete.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..types.response import Response
 from ..types.words import ErrorClass
 from .carry import issuers
 from .carrying import KEPT, Carrying
-from .choose import find_route, in_order, session_of
+from .choose import find_route, order_models, session_of
 from .compacting import Compacting, as_compacted
 from .config import Policy, Route
 from .direct import Direct
@@ -44,12 +44,12 @@ __all__ = ["Call"]
 log = logging.getLogger("interlingua.gateway")
 
 ANY = Request()
-"""Stands for a request that is not decoded: every model may take it."""
+"""Stands for a request that is not decoded: it lets the router choose any model."""
 JSON = {"content-type": "application/json"}
 
 
 class Call(SameDialectCall):
-    """From the body of a request to the end of its answer."""
+    """A call for generation, from the body of its request to the end of its answer."""
 
     _relayed: RelayedCall | None = None
     _settled: Response | None = None
@@ -60,7 +60,7 @@ class Call(SameDialectCall):
     # -------------------------------------------------------------------------------------------------------- the route
 
     async def run(self) -> None:
-        """Read the request and answer it. Errors are raised while they can still be told by a status."""
+        """Read the request and answer it. An error is raised if the answer has not begun, else written into it."""
         limit = self._snapshot.settings.body_limit
         body = self.inbound.small_body(limit)
         self._read(await self.inbound.body(limit) if body is None else body)
@@ -69,7 +69,7 @@ class Call(SameDialectCall):
         if key is not None and asked is not None and not key.may_use(asked):
             raise InvalidRequestError(f"the key {key.name} may not use {asked!r}", provider_status=404)
         self._streams = self._wants_stream() if entrance.stream is None else entrance.stream
-        self._carries = has_envelope(peek.body)
+        self._has_envelope = has_envelope(peek.body)
         direct = self._direct()
         if direct is not None:
             passage = direct.passage
@@ -88,15 +88,15 @@ class Call(SameDialectCall):
         return self._entrance.door.streams if asked is None else asked is True
 
     def _ordered(self, route: Route) -> tuple[str, ...]:
-        """The models of the route in the order in which they are asked."""
+        """The models of the route in the order in which they are tried."""
         names = route.names
         if len(names) < 2:
             return names
-        return in_order(route, lambda: session_of(self.headers, self._peek), self._issued_by(route))
+        return order_models(route, lambda: session_of(self.headers, self._peek), self._issued_by(route))
 
     def _issued_by(self, route: Route) -> list[str]:
-        """The models of the route that issued the reasoning in this request, the latest first."""
-        if not (self._carries or (self.dialect in KEPT and not self.state.vault.is_empty)):
+        """The models of the route that issued reasoning in this request, the latest first."""
+        if not (self._has_envelope or (self.dialect in KEPT and not self.state.vault.is_empty)):
             return []
         locate = self.state.manager.locate
         places = {locate(name): name for name in route.names}
@@ -104,7 +104,7 @@ class Call(SameDialectCall):
         return [places[place] for place in found if place in places]
 
     async def _translate_directly(self, direct: Direct) -> bool:
-        """Call the only model of a route, which speaks another dialect. Whatever comes of it is all."""
+        """Call the only model of a route, which speaks another dialect. Returns True: no other model is tried."""
         candidate, budget = direct.candidate, direct.client.budget()
         budget.routed = True
         self.receipt.served, self._policy = candidate.name, direct.losses or self._snapshot.settings.losses
@@ -150,7 +150,7 @@ class Call(SameDialectCall):
 
     @property
     def _is_begun(self) -> bool:
-        """Whether the client has seen some of an answer; a keep-alive is none."""
+        """Whether some of an answer was sent to the client; a keep-alive does not count."""
         return self.receipt.passed if self._relayed is None else self._relayed.begun
 
     def _call(self, candidate: Candidate, candidates: Candidates) -> Awaitable[None]:
@@ -165,40 +165,41 @@ class Call(SameDialectCall):
         return self._translate(client, candidate.model, candidates.budget)
 
     def _fail(self, error: AdapterError) -> None:
-        """No model answered. The provider's own refusal goes back as it came, where the client speaks its dialect."""
+        """Write the error of the last model, or raise it if the answer has not begun. A refusal by a provider of the
+        client's dialect is sent as it came."""
         self.receipt.status = str(error.error_class)
         if isinstance(error, AuthError) and error.provider_status is not None:  # a client cannot tell whose key it was
             log.warning("%s: %s refused this gateway's key: %s", self.receipt.id, self.receipt.served, error.message)
         if self.answer.started:
-            if self._relayed is not None and (said := self._relayed.fail(error, started=True)):
-                self.answer.write(said)
+            if self._relayed is not None and (written := self._relayed.fail(error, started=True)):
+                self.answer.write(written)
         elif self._refused is not None:
             status, headers, body = self._refused
-            self.answer.whole(status, answer_headers(headers), body)
+            self.answer.send(status, answer_headers(headers), body)
         else:
             raise error
 
     def stop(self) -> None:
-        """The server ends before the answer does: say so, as far as the dialect has a word for it."""
+        """End the answer with the error that the server stops, if the dialect allows an error at this point."""
         error = stopping()
         self.receipt.status = "shutdown"
         if not self.answer.started:
             raise error
         if self._relayed is not None:
-            said = self._relayed.fail(error, started=True)
+            written = self._relayed.fail(error, started=True)
         else:
-            is_between = self._streams and self._alive is not None and self._alive.is_between
-            said = find(self.dialect).stream_encoder().fail(error) if is_between else b""
-        if said:
-            self.answer.write(said)
+            is_between = self._streams and self._alive is not None and self._alive.is_between_events
+            written = find(self.dialect).stream_encoder().fail(error) if is_between else b""
+        if written:
+            self.answer.write(written)
 
     # ---------------------------------------------------------------------------------------- other dialect: translated
 
     def _decoded(self) -> RelayedCall:
-        """The request in the canonical language; decoded once for all models of the route."""
+        """The request in the canonical language, decoded on the first call."""
         if self._relayed is None:
             entrance, owner = self._entrance, None if self.key is None else self.key.name
-            self._carrier = Carrying(self.state, self.dialect, owner, has_envelope=self._carries)
+            self._carrier = Carrying(self.state, self.dialect, owner, has_envelope=self._has_envelope)
             self._relayed = RelayedCall(
                 self._peek.body_value(self.state.known_tools),
                 self.dialect,
@@ -217,7 +218,7 @@ class Call(SameDialectCall):
 
     @property
     def _wants_array(self) -> bool:
-        """Gemini streams a JSON array to those who do not ask for events."""
+        """Whether a stream is written as a JSON array, as Gemini does unless ``alt=sse`` is in the query."""
         return self.dialect == "gemini" and "alt=sse" not in self.inbound.query
 
     def _translate(self, client: AsyncClient, model: str | None, budget: Budget) -> Awaitable[None]:
@@ -229,28 +230,28 @@ class Call(SameDialectCall):
         self, client: AsyncClient, relayed: RelayedCall, request: Request, budget: Budget
     ) -> None:
         stream = client.stream(request, budget=budget)
-        self._judge(stream.losses)
+        self._apply_policy(stream.losses)
         writer = relayed.writer
         head = {"content-type": writer.content_type, "cache-control": "no-cache"}
         settings = self._snapshot.settings
         with KeepAlive(self.answer, settings.keep_alive_seconds, writer.keep_alive, head) as alive:
 
-            def say(events: Sequence[Event]) -> Behind:
-                if said := relayed.feed_all(events):
-                    alive.write(said)
+            def write(events: Sequence[Event]) -> Behind:
+                if written := relayed.feed_all(events):
+                    alive.write(written)
                 return self.answer.drained
 
             async with aclosing(stream):
-                while events := await stream.next_events(say):
-                    said = relayed.feed_all(events)
+                while events := await stream.next_events(write):
+                    written = relayed.feed_all(events)
                     if relayed.response is not None:
-                        await self._carrier.kept(relayed.response)
-                    if said:
-                        alive.write(said)
+                        await self._carrier.keep_and_wait(relayed.response)
+                    if written:
+                        alive.write(written)
                         if (drained := self.answer.drained) is not None:
                             await drained
-            if said := relayed.close():
-                alive.write(said)
+            if written := relayed.close():
+                alive.write(written)
         self.answer.end()
         self._settle(relayed)
 
@@ -258,37 +259,38 @@ class Call(SameDialectCall):
         self, client: AsyncClient, relayed: RelayedCall, request: Request, budget: Budget
     ) -> None:
         if self._policy != "allow":
-            self._judge(client.exchange(request, stream=False).losses)
+            self._apply_policy(client.exchange(request, stream=False).losses)
         response = await client.complete(request, budget=budget)
         whole = relayed.whole(response)
         self.receipt.losses = whole.losses
-        self._declare(response.losses)
+        self._set_headers(response.losses)
         self._settle(relayed)
-        await self._carrier.kept(response)
+        await self._carrier.keep_and_wait(response)
         body = whole.body
         if self._entrance.door.kind == "compact":
             body = as_compacted(self._peek.body_value(self.state.known_tools), body)
-        self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(body))
+        self.answer.send(200, {**JSON, **whole.headers}, msgspec.json.encode(body))
 
-    def _judge(self, losses: tuple[Loss, ...]) -> None:
-        """Refuse, log or note what the provider will not be told."""
-        self._declare(losses)
+    def _apply_policy(self, losses: tuple[Loss, ...]) -> None:
+        """Set the headers of the receipt; refuse or log the losses of the request, as the route's policy says."""
+        self._set_headers(losses)
         lost = [loss for loss in losses if loss.weight != "form" and loss.kind != "added"]
         if lost and self._policy == "strict":
-            told = "; ".join(f"{loss.path}: {loss.reason}" for loss in lost[:10])
-            error = LossyTranslation(f"the route is strict, and {self.receipt.served} would not get all: {told}")
+            reasons = "; ".join(f"{loss.path}: {loss.reason}" for loss in lost[:10])
+            error = LossyTranslation(f"the route is strict, and {self.receipt.served} would not get all: {reasons}")
             error.losses = tuple(lost)
             raise error
         if lost and self._policy == "warn":
             log.warning("%s: %d losses to %s", self.receipt.id, len(lost), self.receipt.served)
 
-    def _declare(self, losses: tuple[Loss, ...]) -> None:
+    def _set_headers(self, losses: tuple[Loss, ...]) -> None:
         headers = self.answer.headers
         headers["x-interlingua-model"] = self.receipt.served or ""
         headers["x-interlingua-receipt"] = f"{self.receipt.id}; losses={len(losses)}"
         headers[SERVED[self.dialect].request_id_header] = self.receipt.id
 
     def _settle(self, relayed: RelayedCall) -> None:
+        """Take losses, usage and attempts of the response into the receipt, once, and keep its state."""
         response = relayed.response
         if response is None or response is self._settled:
             return
@@ -303,7 +305,7 @@ class Call(SameDialectCall):
     # ------------------------------------------------------------------------------------------------------ the receipt
 
     def _note(self, candidates: Candidates) -> None:
-        """Write down what became of the call."""
+        """Complete the receipt with the route, and record it."""
         receipt = self.receipt
         receipt.route = tuple([Attempt(choice.model, choice.outcome, choice.reason) for choice in candidates.record])
         if candidates.budget is not None:

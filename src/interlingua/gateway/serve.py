@@ -1,4 +1,4 @@
-"""``interlingua serve``: read the configuration, say how to point each client here, serve until told to stop."""
+"""``interlingua serve``: read the configuration, print how each client can use the gateway, serve until stopped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from ..client.manager import ProviderManager
 from .admission import Key, hash_key
-from .choose import NOT_CONFIGURED, require_models, variables
+from .choose import NOT_CONFIGURED, advise_keys, require_models
 from .clients import CLIENTS
 from .config import Route, Settings, Snapshot, StartError, load
 from .state import State
 
-__all__ = ["add_arguments", "filled", "new_key", "prepare", "run", "server_module", "table"]
+__all__ = ["add_arguments", "fill", "instructions", "new_key", "prepare", "run", "server_module"]
 
 EXAMPLES = """examples:
   interlingua serve                                   the providers whose keys are in the environment
@@ -44,15 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve. Returns the exit code."""
+    """Serve until a signal ends the gateway, and return the exit code."""
     snapshot = with_arguments(load(arguments.config) if arguments.config else Snapshot(), arguments)
     state = State(snapshot)
-    shown = prepare(state, keyless=arguments.no_key)
+    key = prepare(state, keyless=arguments.no_key)
     server = server_module("serve")
 
     def announce(base: str) -> None:
-        told = json.dumps({"url": base, "key": shown}) + "\n" if arguments.json else table(base, shown)
-        sys.stdout.write(told)
+        text = json.dumps({"url": base, "key": key}) + "\n" if arguments.json else instructions(base, key)
+        sys.stdout.write(text)
         sys.stdout.flush()
 
     def read() -> Snapshot:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def server_module(command: str) -> Any:
-    """The module of the server, which needs uvicorn."""
+    """Import the module of the server. Raises ``StartError`` if uvicorn, which it needs, is not installed."""
     try:
         return import_module(".server", __package__)
     except ImportError as error:
@@ -72,7 +72,7 @@ def server_module(command: str) -> Any:
 
 
 def with_arguments(snapshot: Snapshot, arguments: Any) -> Snapshot:
-    """The configuration with what the command line says."""
+    """The configuration, changed by the options of the command line."""
     names = ("host", "port", "workers")
     given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     for name, value in given.items():
@@ -87,7 +87,7 @@ def with_arguments(snapshot: Snapshot, arguments: Any) -> Snapshot:
 
 
 def prepare(state: State, *, keyless: bool = False) -> str | None:
-    """Check that something can be served and to whom. Returns the key that was made, if there was none."""
+    """Check that a model can be served, and who may call it. Returns the key that was generated, if one was needed."""
     snapshot = state.snapshot
     if not snapshot.routes:
         require_provider(state.manager)
@@ -96,29 +96,29 @@ def prepare(state: State, *, keyless: bool = False) -> str | None:
     if snapshot.keys or keyless:
         return None
     key, entry = new_key("local")
-    state.made_keys = (entry,)
+    state.generated_keys = (entry,)
     state.replace(snapshot)
     return key
 
 
 def require_provider(manager: ProviderManager) -> None:
-    """Raise where no provider has a key, or one that has cannot be called."""
+    """Raise if no provider has a key, or if the address of one with a key is no URL."""
     ready = [id for id, adapter in manager.configuration.adapters.items() if adapter.config.api_key]
     if not ready and not manager.configuration.models:
-        advice = f"{variables()}, or serve --model embedded: (a scripted model)"
+        advice = f"{advise_keys()}, or serve --model embedded: (a scripted model)"
         raise StartError(f"no provider has a key: {advice}", NOT_CONFIGURED)
     for id in ready:
         manager.get_config(id)  # raises if its address is no URL
 
 
 def new_key(name: str) -> tuple[str, Key]:
-    """A new key, and what is kept of it."""
+    """A new key, and its entry, which holds only its hash."""
     key = f"il-{secrets.token_urlsafe(24)}"
     return key, Key(name=name, sha256=hash_key(key))
 
 
-def table(base: str, key: str | None) -> str:
-    """How each known client is pointed here."""
+def instructions(base: str, key: str | None) -> str:
+    """The text that says how to point each known client at the gateway."""
     shown = key or "any-text"
     lines = [f"Interlingua gateway at {base}", ""]
     if key is not None:
@@ -126,7 +126,7 @@ def table(base: str, key: str | None) -> str:
     for client in CLIENTS.values():
         if any("{folder}" in value or "\n" in value for value in client.variables.values()):
             continue  # needs a configuration of its own: `interlingua launch` writes it
-        values = {name: filled(value, base, shown, "NAME", "") for name, value in client.variables.items()}
+        values = {name: fill(value, base, shown, "NAME", "") for name, value in client.variables.items()}
         lines.append(f"{client.title:<12} {' '.join(f'{name}={value}' for name, value in values.items())}")
     lines += [
         f"{'OpenAI SDKs':<12} OPENAI_BASE_URL={base}/v1 OPENAI_API_KEY={shown}",
@@ -140,8 +140,8 @@ def table(base: str, key: str | None) -> str:
     return "\n".join(lines)
 
 
-def filled(text: str, base: str, key: str, model: str, folder: str) -> str:
-    """A template of a client's row with its values. No format string: JSON is full of braces."""
+def fill(text: str, base: str, key: str, model: str, folder: str) -> str:
+    """Fill in a text of a client's row. ``str.format`` cannot be used: JSON is full of braces."""
     values: Mapping[str, str] = {"{base}": base, "{key}": key, "{model}": model, "{folder}": folder}
     for mark, value in values.items():
         text = text.replace(mark, value)

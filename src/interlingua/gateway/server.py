@@ -1,4 +1,4 @@
-"""uvicorn around the application: one process or several, their signals, and an end that lets answers finish."""
+"""uvicorn around the application: one process or several, their signals, and a shutdown that lets answers finish."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ __all__ = ["Server", "in_background", "serve", "settings_of"]
 
 log = logging.getLogger("interlingua.gateway")
 START_SECONDS = 20.0
-COLLECTED = 20_000, 2, 2
-"""After so many new objects the collector looks for cycles among them."""
+GC_THRESHOLDS = 20_000, 2, 2
+"""How many new objects start a garbage collection; the default makes it needlessly frequent."""
 SETTLED = 100, 5_000
-"""After so many requests much was loaded that stays."""
+"""After so many requests, most of what is loaded on first use is loaded: the collector is adjusted again."""
 TICKS = 10
-"""uvicorn's ticks of one second."""
+"""How often uvicorn ticks in a second."""
 FIXED = ("host", "port", "workers", "models", "secret_env")
-"""Settings that are read at the start only."""
+"""Settings that take effect only at the start."""
 
 Read = Callable[[], Snapshot]
 
 
 class Server(uvicorn.Server):
-    """As uvicorn's; at SIGTERM it is not ready first, then stops accepting, then ends.
+    """uvicorn's server, which at SIGTERM first reports that it is not ready, then stops accepting, then ends.
 
-    The configuration is read again at SIGHUP and when its file has changed.
+    It reads the configuration again at SIGHUP and when the file has changed.
     """
 
     unsettled: tuple[int, ...] = SETTLED
@@ -74,13 +74,13 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._state.draining = True
-        self.config.timeout_graceful_shutdown = self._patience  # type: ignore[assignment]
+        self.config.timeout_graceful_shutdown = self._grace_seconds  # type: ignore[assignment]
         await super().shutdown(sockets=sockets)
         await self._gateway.close()
 
     @property
-    def _patience(self) -> float:
-        """How long answers may go on once nothing more is accepted."""
+    def _grace_seconds(self) -> float:
+        """How long answers may go on after the server stopped accepting."""
         return self._state.snapshot.settings.stream_seconds
 
     async def on_tick(self, counter: int) -> bool:
@@ -88,7 +88,7 @@ class Server(uvicorn.Server):
             if self.unsettled and self.server_state.total_requests > self.unsettled[0]:
                 self.unsettled = self.unsettled[1:]
                 calm_collector()
-            self._state.tell()
+            self._state.publish_sums()
             self._state.manager.refresh()
             stamp = self._stamp_now()
             if stamp != self._stamp:
@@ -97,7 +97,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _stamp_now(self) -> tuple[int, ...] | None:
-        """What differs when the configuration file was changed; None while there is none."""
+        """A value that differs after the configuration file was changed; None if there is no file."""
         return None if self._read is None else stamp_of(self._state.snapshot.source)
 
     def reload(self) -> None:
@@ -118,7 +118,7 @@ class Server(uvicorn.Server):
 
 
 def settings_of(state: State) -> dict[str, Any]:
-    """How uvicorn is run: it opens the port and ends what runs; connections are ours. It logs only what is wrong."""
+    """The settings of uvicorn, which accepts connections and ends the process; ``Connection`` handles HTTP itself."""
     gateway = Gateway(state)
     return {
         "app": gateway,
@@ -131,7 +131,7 @@ def settings_of(state: State) -> dict[str, Any]:
         "proxy_headers": False,
         "access_log": False,
         "log_config": None,
-        "log_level": "critical",  # an answer that is broken off on purpose is an error to it
+        "log_level": "critical",  # uvicorn would log answers that are broken off on purpose as errors
         "server_header": False,
         "date_header": True,
     }
@@ -139,18 +139,18 @@ def settings_of(state: State) -> dict[str, Any]:
 
 @contextmanager
 def in_background(state: State) -> Generator[str]:
-    """A server in a thread of its own, on a free port of loopback, for as long as the block runs. Gives its URL."""
+    """Run a server in a thread, on a free port of loopback, while the ``with`` block runs. Gives its URL."""
     started = threading.Event()
 
     class Announced(Server):
-        unsettled = ()  # the collector is not ours alone
+        unsettled = ()  # other code of this process uses the collector too
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             started.set()
 
         @property
-        def _patience(self) -> float:
+        def _grace_seconds(self) -> float:
             return 1
 
     settings: dict[str, Any] = {**settings_of(state), "host": "127.0.0.1", "port": 0}
@@ -167,20 +167,20 @@ def in_background(state: State) -> Generator[str]:
 
 
 def calm_collector() -> None:
-    """Calls leave hardly any cycles behind: look for them rarely, and never among what was made at the start."""
+    """Collect garbage rarely, and skip all objects that exist now: calls leave hardly any cycles behind."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECTED)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 def serve(state: State, announce: Callable[[str], object], read: Read | None = None) -> int:
-    """Serve until a signal ends it. ``announce`` is told the URL; ``read`` reads the configuration again."""
+    """Serve until a signal ends it. ``announce`` gets the URL; ``read`` reads the configuration again."""
     settings = state.snapshot.settings
     if settings.workers > 1 and not can_fork():
         log.error("this system cannot run more than one process: leave `workers` out")
         return 1
     try:
-        sockets = listening(settings.host, settings.port, settings.workers)
+        sockets = open_sockets(settings.host, settings.port, settings.workers)
     except OSError as error:
         log.error("cannot listen on %s: %s", settings.port, error)
         return 1
@@ -195,7 +195,7 @@ def serve(state: State, announce: Callable[[str], object], read: Read | None = N
 
 
 def _serve_together(state: State, read: Read | None, sockets: list[socket.socket], path: str) -> int:
-    """Several processes. What they share is in one file, which is gone with them."""
+    """Serve with several processes, which share the new file ``path``. Returns the exit code."""
     import_module(".shared", __package__).create(path)
 
     def work(number: int, alive: int) -> int:
@@ -214,7 +214,7 @@ def _serve_together(state: State, read: Read | None, sockets: list[socket.socket
 
 
 class Worker(Server):
-    """One of several. It ends when its parent has gone."""
+    """The server of one of several processes. It ends when its parent process has ended."""
 
     def __init__(self, config: uvicorn.Config, state: State, read: Read | None, alive: int) -> None:
         super().__init__(config, state, read)
@@ -229,22 +229,22 @@ class Worker(Server):
         self.handle_exit(signal.SIGTERM, None)
 
 
-def listening(host: str, port: int, count: int) -> list[socket.socket]:
+def open_sockets(host: str, port: int, count: int) -> list[socket.socket]:
     """A listening socket for each process. Linux spreads connections over sockets of one port; elsewhere all processes
-    accept from the same one."""
-    first = _listening(host, port, together=False)
+    accept from the same socket."""
+    first = _open_socket(host, port, shared=False)
     if count == 1 or sys.platform != "linux":
         return [first] * count
     port = first.getsockname()[1]
-    first.close()  # nobody else was there; from now on those who share the port must all say so
-    return [_listening(host, port, together=True) for _ in range(count)]
+    first.close()  # the port was free; SO_REUSEPORT must be set on every socket that shares it
+    return [_open_socket(host, port, shared=True) for _ in range(count)]
 
 
-def _listening(host: str, port: int, *, together: bool) -> socket.socket:
+def _open_socket(host: str, port: int, *, shared: bool) -> socket.socket:
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if together:
+        if shared:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         made.bind((host, port))
         made.listen(2048)

@@ -1,7 +1,7 @@
-"""What the processes of one gateway keep together: receipts, state of answers and sums, in one SQLite file.
+"""What the processes of one gateway share: receipts, state of answers and sums, in one SQLite file.
 
-All writing is done by one thread of each process, everything that waits in one transaction; the event loop never waits
-for it unless it asks to. Reading is one lookup by primary key: in SQLite's WAL mode nobody who writes can delay it.
+One thread of each process writes, all waiting rows in one transaction; the event loop waits for it only in ``written``.
+Reading is one lookup by primary key, which in SQLite's WAL mode no writer can delay.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DELETE FROM kept WHERE (kind, owner, name) IN (SELECT kind, owner, name FROM
     WHERE place > ?)
 """
 LARGEST = 1024 * 1024
-"""A value of more bytes is not kept."""
+"""The size in bytes above which a value is not kept."""
 MOST_WAITING = 10_000
 SWEEP = 500
 """After so many rows, those that are too old or too many are removed."""
@@ -50,7 +50,7 @@ Limits = Mapping[str, tuple[int, int]]
 
 
 def create(path: str) -> None:
-    """Make the file. Only the user who runs the gateway may read it."""
+    """Create the file, readable only for the user who runs the gateway."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -59,9 +59,9 @@ def create(path: str) -> None:
 
 
 class Shared:
-    """The file, as one process uses it. ``process`` is this process's number.
+    """One process's access to the file. ``process`` is its number.
 
-    ``limits`` are, for each kind of thing, how many are kept in all and how many of one owner.
+    ``limits`` say for each kind of value how many are kept in all and how many of one owner.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Shared:
         self._waiting: queue.Queue[Statement | Callable[[], object] | None] = queue.Queue()
         self._written = 0
         self.dropped = 0
-        """What could not be written, because too much waited already, or the file was not there."""
+        """How many values were not written, because too many were waiting or the file could not be written."""
         self._reading = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.05, check_same_thread=False)
         self._thread = threading.Thread(target=self._write, name="interlingua-shared", daemon=True)
         self._thread.start()
@@ -80,14 +80,14 @@ class Shared:
     # ---------------------------------------------------------------------------------------------------- for the loop
 
     def put(self, kind: str, owner: str | None, name: str, value: bytes) -> None:
-        """Keep a value."""
+        """Keep a value; the thread writes it later."""
         if len(value) > LARGEST or self._waiting.qsize() > MOST_WAITING:
             self.dropped += 1
             return
         self._waiting.put((PUT, (kind, _owner(owner), name, self._clock(), value)))
 
     def get(self, kind: str, owner: str | None, name: str) -> bytes | None:
-        """A value, whichever process kept it."""
+        """A value that any process kept; None if there is none or it is too old."""
         for at, value in self._read(GET, (kind, _owner(owner), name)):
             return value if at > self._clock() - self._seconds else None
         return None
@@ -101,13 +101,13 @@ class Shared:
         return dict(self._read(GET_SUMS, ()))
 
     async def written(self) -> None:
-        """Wait until all that was kept so far can be read by every process."""
+        """Wait until every process can read all that this one has kept so far."""
         loop, done = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.put(lambda: loop.call_soon_threadsafe(done.set))
         await done.wait()
 
     def close(self) -> None:
-        """Write what waits, and close the file."""
+        """Write the waiting values, and close the file."""
         self._waiting.put(None)
         self._thread.join()
         self._reading.close()
@@ -115,14 +115,14 @@ class Shared:
     def _read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         try:
             return self._reading.execute(statement, values).fetchall()
-        except sqlite3.Error:  # what cannot be read is as if it had been forgotten
+        except sqlite3.Error:  # what cannot be read counts as forgotten
             return []
 
     # -------------------------------------------------------------------------------------------------- for the thread
 
     def _write(self) -> None:
         connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.execute("PRAGMA synchronous = OFF")  # it need not outlive the machine
+        connection.execute("PRAGMA synchronous = OFF")  # the file need not survive a crash of the machine
         goes_on = True
         while goes_on:
             batch = [self._waiting.get()]
@@ -164,5 +164,5 @@ class Shared:
 
 
 def _owner(owner: str | None) -> str:
-    """SQLite takes two NULLs in a key for different; the empty text is no name of a key."""
+    """The owner as a column value. SQLite treats two NULLs in a key as different; no key has the empty name."""
     return owner or ""

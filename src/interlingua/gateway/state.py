@@ -1,4 +1,4 @@
-"""What all calls of one process share."""
+"""The objects that all calls of one process share."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["State"]
 
-LIMITS = {receipts.KIND: (receipts.MOST, receipts.MOST), carry.KIND: (carry.MOST, carry.MOST_OF_ONE)}
-"""How many of each kind processes keep together, in all and of one owner."""
+LIMITS = {receipts.KIND: (receipts.MOST, receipts.MOST), carry.KIND: (carry.MOST, carry.MOST_PER_OWNER)}
+"""How many values of each kind the processes keep together, in all and of one owner."""
 
 PASSED, TRANSLATED = ("way", "passed"), ("way", "translated")
 INPUT: Labels = (("kind", "input"),)
@@ -42,7 +42,7 @@ WEIGHTS: dict[str, Labels] = {weight: (("weight", weight),) for weight in get_ar
 
 
 class State:
-    """The configuration in use, the clients, and what is remembered of calls."""
+    """The configuration in use, the providers' clients, and what is remembered of calls."""
 
     def __init__(
         self,
@@ -62,23 +62,22 @@ class State:
         self.envelopes = Envelopes(_secret(snapshot.settings.secret_env))
         self.pricing = Pricing(self.manager.configuration.prices)
         self.known_tools = KnownTools()
-        self.made_keys: tuple[Key, ...] = ()
-        """Used as long as the file has none."""
+        self.generated_keys: tuple[Key, ...] = ()
+        """The keys that are used while the configuration has none."""
         self.open = 0
         self.draining = False
 
     def replace(self, snapshot: Snapshot) -> None:
-        """Use another configuration from now on. Calls keep what they began with. Raises, and changes nothing, where it
-        could not be served."""
+        """Use another configuration for new calls. If it cannot be served, raise ``StartError`` and change nothing."""
         snapshot.require_keys()
         require_models(snapshot, self.manager)
         self.snapshot = snapshot
-        self.admission.replace(snapshot.keys or self.made_keys)
+        self.admission.replace(snapshot.keys or self.generated_keys)
         self.manager.refresh()
         self.pricing = Pricing(self.manager.configuration.prices)
 
     def note(self, receipt: Receipt, key: Key | None) -> None:
-        """Keep the receipt of a call, and count it."""
+        """Keep the receipt of a call, and count the call."""
         self.receipts.keep(receipt, None if key is None else key.name)
         metrics, way = self.metrics, PASSED if receipt.passed else TRANSLATED
         labels = ("dialect", receipt.dialect), way, ("status", str(receipt.status))
@@ -91,9 +90,9 @@ class State:
             metrics.count("interlingua_tokens_total", OUTPUT, usage.output_tokens)
 
     def price(self, receipt: Receipt, *, is_own: bool = True) -> None:
-        """Look up what a call cost, and count it if it is one of this process.
+        """Look up what a call cost, and count the cost if ``is_own``: the call was one of this process.
 
-        Done when somebody asks, or at the latest when many newer ones are kept.
+        This is done when the cost is needed, at the latest before the receipt becomes bytes.
         """
         if receipt.billed is None or receipt.usage is None:
             return
@@ -115,58 +114,59 @@ class State:
         if before is not None:
             self.metrics.resume(json.decode(before, type=Sums))
 
-    def tell(self) -> None:
-        """Let the other processes know the sums of this one. Called every second."""
+    def publish_sums(self) -> None:
+        """Write the sums of this process for the others. Called every second."""
         if self._shared is not None:
-            self._count()
+            self._update_metrics()
             self._shared.put_sums(json.encode(self.metrics.sums()))
 
     def metrics_text(self) -> str:
-        """The sums of all processes; those of others are a second old at most."""
-        self._count()
+        """The text of ``/metrics`` for all processes. The sums of the others are at most a second old."""
+        self._update_metrics()
         if self._shared is None:
             return self.metrics.text()
-        told, own = self._shared.sums(), self._shared.process
-        return self.metrics.text(json.decode(sums, type=Sums) for process, sums in told.items() if process != own)
+        all_sums, own = self._shared.sums(), self._shared.process
+        return self.metrics.text(json.decode(sums, type=Sums) for process, sums in all_sums.items() if process != own)
 
-    def _count(self) -> None:
+    def _update_metrics(self) -> None:
         self.price_newest()
         self.metrics.set("interlingua_open_requests", self.open)
 
     async def close(self) -> None:
-        """Close the clients, and write what waits to be written."""
+        """Close the clients, and write the values that wait for the shared file."""
         await self.manager.close()
         if self._shared is not None:
             self.open = 0
-            self.tell()
+            self.publish_sums()
             await asyncio.to_thread(self._shared.close)
 
     # ---------------------------------------------------------------------------------------------- prices and models
 
     def price_newest(self) -> None:
-        """Look up the costs of all calls that have none yet."""
+        """Look up the costs of all calls whose cost was not looked up yet."""
         for receipt in self.receipts.newest():
             self.price(receipt)
 
-    def priced(self) -> list[Receipt]:
-        """All receipts that are kept, with their costs."""
+    def priced_receipts(self) -> list[Receipt]:
+        """All receipts of this process, with their costs."""
         self.price_newest()
         return self.receipts.all()
 
-    def listed(self, key: Key | None) -> list[Listed]:
-        """The models that a key may use: what can be asked for by the routes; without routes, the configured models."""
+    def list_models(self, key: Key | None) -> list[Listed]:
+        """The models that a key may use: those of the routes; without routes, the configured models."""
         routes = self.snapshot.routes
-        names = [self._named(*route) for route in routes.items()] if routes else self._ready()
-        return [self.described(name) for name in dict.fromkeys(filter(None, names)) if key is None or key.may_use(name)]
+        names = [self._listed_name(*route) for route in routes.items()] if routes else self._usable_models()
+        unique = dict.fromkeys(filter(None, names))
+        return [self.describe_model(name) for name in unique if key is None or key.may_use(name)]
 
-    def _named(self, pattern: str, route: Route) -> str | None:
-        """The name of a route. A pattern has that of its first model, if it is the route which answers to that."""
+    def _listed_name(self, pattern: str, route: Route) -> str | None:
+        """The name under which a route is listed. A pattern is listed as its first model, if it matches that name."""
         if not set(pattern) & set("*?["):
             return pattern
         model = route.names[0]
         return next((name for name in (model, model.partition(":")[2]) if self.snapshot.route(name) is route), None)
 
-    def _ready(self) -> list[str]:
+    def _usable_models(self) -> list[str]:
         """The models of ``models.yaml``, and the default model of each provider that has a key."""
         configuration = self.manager.configuration
         found = [name for name in configuration.models if is_usable(name, self.manager)]
@@ -175,17 +175,17 @@ class State:
                 found.append(f"{id}:{default}")
         return found
 
-    def described(self, name: str) -> Listed:
-        """A model by the name that it is asked for."""
+    def describe_model(self, name: str) -> Listed:
+        """The description of a model under the name by which clients request it."""
         route = self.snapshot.route(name)
-        able = self.manager.capabilities_for(route.names[0] if route is not None else name)
-        told = {"completion": True, "tools": able.tools, "vision": able.images, "thinking": able.thinking}
-        abilities = tuple(word for word, has in told.items() if has)
-        return Listed(name, "interlingua", able.max_context_tokens, able.max_output_tokens, abilities)
+        can = self.manager.capabilities_for(route.names[0] if route is not None else name)
+        words = {"completion": True, "tools": can.tools, "vision": can.images, "thinking": can.thinking}
+        abilities = tuple(word for word, has in words.items() if has)
+        return Listed(name, "interlingua", can.max_context_tokens, can.max_output_tokens, abilities)
 
 
 def _secret(variable: str | None) -> bytes:
-    """The secret of envelopes. One that is made here is forgotten with the process."""
+    """The secret of envelopes, from the environment variable, else a random one that ends with the process."""
     if variable is None:
         return secrets.token_bytes(32)
     value = os.environ.get(variable, "")

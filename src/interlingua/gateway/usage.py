@@ -1,4 +1,4 @@
-"""The usage of an answer that is passed on as it is, read on the way."""
+"""Reads the token usage of an answer whose bytes are passed on."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["UsageReader", "usage_of"]
 
 MARK = b'"usage'
 MARKS = {"ollama": b"_eval_count", "bedrock-converse": b""}
-"""What every event has that counts tokens, and hardly any other. Bedrock's frames are all kept."""
+"""The text by which an event with token counts is recognised; few others have it. All frames of Bedrock are kept."""
 MOST = 4 * 1024 * 1024
 
 
-class Told(msgspec.Struct):
-    """What an answer says at its top of itself."""
+class AnswerTop(msgspec.Struct):
+    """The top-level fields of an answer that matter here."""
 
     model: Json = None
     usage: Json = None
 
 
-_told = msgspec.json.Decoder(Told).decode
+_decode_top = msgspec.json.Decoder(AnswerTop).decode
 
 
 class UsageReader:
-    """Keeps the events that say usage, and decodes them at the end. The others are only searched for a word."""
+    """Keeps the events that state usage, and decodes them at the end. The others are only searched for a word."""
 
     def __init__(self, dialect: str, *, stream: bool) -> None:
         self._dialect, self._stream = dialect, stream
@@ -42,7 +42,7 @@ class UsageReader:
         self._ends, self._mark = ENDS.get(dialect, BLANK_LINE), MARKS.get(dialect, MARK)
 
     def feed(self, chunk: bytes) -> None:
-        """Some bytes of the answer."""
+        """Take the next bytes of the answer."""
         if self._stream and not self._open and chunk.endswith(self._ends):
             if self._mark in chunk:
                 self._keep(chunk)
@@ -61,13 +61,13 @@ class UsageReader:
             self._keep(events)
 
     def _keep(self, events: bytes) -> None:
-        events = events if self._dialect == FRAMED else _counting(events, self._mark)
+        events = events if self._dialect == FRAMED else _usage_events(events, self._mark)
         self._size += len(events)
         if self._size <= MOST:
             self._kept.append(events)
 
     def read(self) -> tuple[TokenUsage | None, str | None]:
-        """The tokens of the answer and the name of its model, as far as it says them."""
+        """The tokens of the answer and the name of its model; None for what it does not state."""
         try:
             return self._read_stream() if self._stream else self._read_whole()
         except (AdapterError, ValueError):
@@ -83,12 +83,12 @@ class UsageReader:
         return (None, None) if self._size > MOST else _whole(self._dialect, b"".join(self._open))
 
     def usage(self) -> TokenUsage | None:
-        """The tokens of the answer, if it says them."""
+        """The tokens of the answer; None if it does not state them."""
         return self.read()[0]
 
 
 def usage_of(dialect: str, body: bytes) -> tuple[TokenUsage | None, str | None]:
-    """The tokens of a whole answer and the name of its model, as far as it says them."""
+    """The tokens of a whole answer and the name of its model; None for what it does not state."""
     try:
         return (None, None) if len(body) > MOST else _whole(dialect, body)
     except (AdapterError, ValueError):
@@ -100,9 +100,9 @@ def _whole(name: str, body: bytes) -> tuple[TokenUsage | None, str | None]:
     if counts is None:
         response = find(name).decode_response(_without_content(body))
         return response.usage, response.model
-    told = _told(body)
-    usage = counts.count(told.usage) if is_dict(told.usage) else None
-    return usage, told.model if isinstance(told.model, str) else None
+    top = _decode_top(body)
+    usage = counts.count(top.usage) if is_dict(top.usage) else None
+    return usage, top.model if isinstance(top.model, str) else None
 
 
 @cache
@@ -110,15 +110,15 @@ def _counts(name: str) -> Counts | None:
     return find(name).usage
 
 
-def _counting(events: bytes, mark: bytes) -> bytes:
-    """Of several events that came at once, those that count tokens."""
+def _usage_events(events: bytes, mark: bytes) -> bytes:
+    """Those of several events that state usage."""
     end = b"\n\n" if b"\n\n" in events else b"\r\n\r\n" if b"\r\n\r\n" in events else b"\n"
     found = [event for event in events.split(end) if NULL not in event and mark in event]
     return b"".join(event + end for event in found)
 
 
 def _without_content(body: bytes) -> dict[str, Json]:
-    """The top of an answer. What the model said is not decoded."""
+    """An answer without its content, which is not decoded."""
     return {name: [] if name in CONTENT else _value(raw) for name, raw in _top(body).items() if name not in DROPPED}
 
 
@@ -126,10 +126,10 @@ _top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _value = msgspec.json.Decoder().decode
 CONTENT = frozenset({"choices", "content"})
 DROPPED = frozenset({"candidates", "message", "output", "response"})
-"""Where the dialects have what the model said; an answer of some must have it, be it empty."""
+"""The fields with the answer's content. Those in ``CONTENT`` are required by their decoders, so they become empty."""
 NULL = b'"usage":null'
 BLANK_LINE = (b"\n\n", b"\r\n\r\n")
 FRAMED = "bedrock-converse"
-"""Its events are binary frames, which no line ends."""
+"""The dialect whose events are binary frames, not lines."""
 ENDS: dict[str, tuple[bytes, ...]] = {"ollama": (b"\n",), FRAMED: (b"",)}
-"""What ends an event, where that is no blank line."""
+"""How an event ends in the dialects that do not end it with a blank line."""

@@ -1,4 +1,4 @@
-"""What a client used: the sums of its calls, as JSON and for people."""
+"""What a launched client used: the sums of its calls, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 from .receipts import Receipt, Receipts
 from .state import State
 
-__all__ = ["Used", "counting"]
+__all__ = ["Used", "count_calls"]
 
 SHOWN = 10
-"""How many losses are told to people."""
+"""How many losses the text names."""
 
 
 class Used:
-    """Sums of calls whose costs were looked up."""
+    """The sums of calls whose costs were looked up."""
 
     def __init__(self) -> None:
         self.requests = self.failed = self.input_tokens = self.output_tokens = 0
         self.uncounted = 0
-        """Answers whose provider did not say what they used: Chat does so only if the client asks."""
+        """Answers without usage: Chat states it in a stream only if the client asks for it."""
         self.cost_usd: float | None = 0.0
-        """None where a call has no known price."""
+        """None if the price of a call is not known."""
         self.losses: set[str] = set()
 
     def add(self, receipt: Receipt) -> None:
-        """Count a call."""
+        """Add a call."""
         self.requests += 1
         self.failed += receipt.status != 200
         lost = (loss for loss in receipt.losses if loss.weight != "form" and loss.kind != "added")
@@ -40,11 +40,11 @@ class Used:
         self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
 
     def totals(self) -> dict[str, Any]:
-        """For programs."""
+        """The sums, for JSON."""
         return {**vars(self), "losses": sorted(self.losses)}
 
     def summary(self) -> str:
-        """For people."""
+        """The sums as text, for a terminal."""
         cost = "price unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
         failed = f", {self.failed} failed" if self.failed else ""
         calls = "1 request" if self.requests == 1 else f"{self.requests:,} requests"
@@ -57,8 +57,11 @@ class Used:
         return "\n".join([*lines, *([f"  and {more} more; --json tells all"] if more > 0 else [])]) + "\n"
 
 
-def counting(state: State) -> Callable[[], Used]:
-    """Count all calls of a gateway: receipts are kept for an hour, and a client may run for days. Called at the end."""
+def count_calls(state: State) -> Callable[[], Used]:
+    """Sum up all calls of a gateway. Returns the function that gives the sums, to be called at the end.
+
+    Each receipt is counted before it is forgotten after an hour, since a client may run for days.
+    """
     used = Used()
 
     def forget(receipt: Receipt) -> None:
@@ -66,7 +69,7 @@ def counting(state: State) -> Callable[[], Used]:
         used.add(receipt)
 
     def total() -> Used:
-        for receipt in state.priced():
+        for receipt in state.priced_receipts():
             used.add(receipt)
         return used
 

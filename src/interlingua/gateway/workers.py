@@ -1,8 +1,8 @@
-"""Several processes that serve as one: started, started again when one dies, and ended together.
+"""Several processes that serve together: started, restarted when one dies, and ended together.
 
 The parent holds the listening sockets and serves nothing. It never runs an event loop or a thread, so that a process
-can be forked from it at any time. Each process has a socket of its own: the kernel spreads connections over them, and
-those that wait for a process that died are accepted by its successor.
+can be forked from it at any time. Each process has a separate socket: the kernel spreads connections over them, and
+connections that wait on the socket of a dead process are accepted by its successor.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ __all__ = ["can_fork", "supervise"]
 log = logging.getLogger("interlingua.gateway")
 
 PAUSE = 1.0
-"""A process that lived for less is started again only after so many seconds."""
+"""A process that lived for less than this many seconds is restarted after this many seconds."""
 ENDS = (signal.SIGTERM, signal.SIGINT)
 WATCHED = frozenset({*ENDS, signal.SIGCHLD, signal.SIGHUP}) if hasattr(signal, "SIGCHLD") else frozenset(ENDS)
 FAILED = 1
 
 
 def can_fork() -> bool:
-    """Whether this system has what several processes need."""
+    """Whether this system can run several processes."""
     return hasattr(os, "fork") and hasattr(signal, "sigtimedwait")
 
 
 def supervise(count: int, work: Callable[[int, int], int], release: Callable[[], object]) -> int:
     """Run ``work(number, alive)`` in so many processes until a signal ends them. Returns the exit code.
 
-    ``alive`` is a file that ends when this process does, however it ends. ``release`` closes what the parent holds.
+    ``alive`` is the reading end of a pipe, at its end when the parent has ended, however that happened. ``release``
+    closes the sockets that the parent holds.
     """
     return _Parent(count, work, release).run()
 
@@ -42,9 +43,9 @@ class _Parent:
         self._work, self._release = work, release
         self._alive, self._own_end = os.pipe()
         self._running: dict[int, tuple[int, float]] = {}
-        """The number of each process, and when it was started, by its id."""
+        """By process id: the number of the process, and when it was started."""
         self._missing: dict[int, float] = dict.fromkeys(range(count), 0.0)
-        """The numbers of processes that are to be started, and when."""
+        """By number: when the process is to be started."""
         self._ended_by: int | None = None
 
     def run(self) -> int:
@@ -52,7 +53,7 @@ class _Parent:
         try:
             while self._running or self._ended_by is None:
                 self._start_missing()
-                self._take(self._next_signal())
+                self._forward(self._next_signal())
                 self._reap()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -65,8 +66,8 @@ class _Parent:
         found = signal.sigtimedwait(WATCHED, wait)
         return None if found is None else found.si_signo
 
-    def _take(self, sig: int | None) -> None:
-        """Hand a signal on to every process."""
+    def _forward(self, sig: int | None) -> None:
+        """Send a signal to every process; the first that ends the gateway also closes the sockets."""
         if sig is None or sig == signal.SIGCHLD:
             return
         if sig in ENDS and self._ended_by is None:
