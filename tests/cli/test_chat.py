@@ -201,7 +201,7 @@ def test_a_long_answer_is_drawn_on_the_rows_that_there_are() -> None:
     display = Display(terminal)
     for line in ("```python\n", *(f"print({number})\n" for number in range(100, 160)), "```\n"):
         display.text(line)
-    display.settle()
+    display.finish()
     drawn: str = terminal.file.getvalue()  # type: ignore[attr-defined]
     assert max(len(run) // 8 for run in re.findall(r"(?:\x1b\[1A\x1b\[2K)+", drawn)) in range(2, 24)
     assert [drawn.rpartition("\x1b[2K")[2].count(f"{number}\x1b") for number in (100, 130, 159)] == [1, 1, 1]

@@ -53,7 +53,7 @@ def test_a_table_fits_on_its_terminal(
     assert tuple(lines[0].split()) == shown
     assert max(map(len, lines[:3])) <= columns
     assert lines[2].rstrip().endswith("17")
-    assert ("Left out for want of room: words" in "".join(lines)) == (columns == 38)
+    assert ("Left out, because the terminal is too narrow: words" in "".join(lines)) == (columns == 38)
 
 
 def test_a_misspelt_command(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,11 @@ def test_an_error_says_its_class(look: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ("", "this is no JSON"),
+        ("", "the input is empty"),
+        ('{"log": {"entries": [{"response": {"content": {"text": "abc", "encoding": "base64"}}}]}}', "cannot be read"),
+        ('{"log": {"entries": [{"response": {"status": 400, "content": {"text": "[1]"}}}]}}', "cannot be told"),
+        ('{"http_interactions": [{"request": {"body": {"base64_string": 5}}}]}', "cannot be read"),
+        ('{"request": 1, "response_b64": "abc"}\n{"request": 2}', "cannot be read"),
         ("interactions: [", "this is no YAML"),
         ('{"what": 1}', "cannot be told"),
         ("a,b\n1,2\n", "this is no JSON"),

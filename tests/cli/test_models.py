@@ -152,7 +152,11 @@ def test_check_live_does_not_go_on_after_a_wrong_key(here: Any) -> None:
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(("--limit", "much"), "--limit is dollars"), (("--tests", "qestion"), "did you mean 'question'?")],
+    [
+        (("--limit", "much"), "--limit is dollars"),
+        (("--limit", "nan"), "--limit is dollars"),
+        (("--tests", "qestion"), "did you mean 'question'?"),
+    ],
 )
 def test_check_live_with_a_wrong_option(words: tuple[str, ...], says: str, here: Any) -> None:
     done = here("check", "--live", *words)

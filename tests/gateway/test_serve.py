@@ -195,7 +195,8 @@ WRONG_STARTS: dict[str, tuple[str, dict[str, str], int, str]] = {
         "http:// or https",
     ),
     "no such local model": ("--model local:nope.gguf", {}, 3, "nope.gguf: there is no such file"),
-    "no port": ("--model embedded: --port 99999", {}, 2, "--port 99999: expected `int` <= 65535"),
+    "no number": ("--model embedded: --port high", {}, 2, "--port: not a whole number: 'high'"),
+    "no such port": ("--model embedded: --port 99999", {}, 2, "--port 99999: expected `int` <= 65535"),
 }
 
 

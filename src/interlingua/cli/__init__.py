@@ -1,6 +1,6 @@
-"""The command ``interlingua``. Each subcommand is a module here that is loaded when it is asked for.
+"""The command ``interlingua``. Each subcommand is a module that is imported only when it is called.
 
-A module of a subcommand has two functions: ``add_arguments(parser)`` describes it, ``run(arguments)`` does it and may
-return an exit code. With a third, ``hand_on(arguments, words)``, it takes what stands behind ``--``. ``app.py`` has the
-table of them.
+Such a module has two functions: ``add_arguments(parser)`` describes the command line, ``run(arguments)`` runs the
+subcommand and may return an exit code. A third one, ``hand_on(arguments, words)``, is needed if words may follow
+``--``. The table of subcommands is in ``app.py``.
 """

@@ -1,4 +1,4 @@
-"""The entry point: which subcommands there are, and what becomes of their errors.
+"""The entry point: the table of subcommands, and how their errors are reported.
 
 Nothing is imported before a subcommand is known, so that ``interlingua --help`` starts quickly.
 """
@@ -18,7 +18,7 @@ __all__ = ["COMMANDS", "Command", "available", "main", "overview", "run_command"
 
 
 class Command(NamedTuple):
-    """One subcommand: the module that has it, and one line about it."""
+    """One subcommand: its module, and one line about it for the help."""
 
     module: str
     summary: str
@@ -27,9 +27,9 @@ class Command(NamedTuple):
 COMMANDS = {
     "chat": Command("cli.chat", "talk with a model in the terminal, with tools"),
     "ask": Command("cli.ask", "ask one question and write the answer; for scripts"),
-    "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
+    "translate": Command("cli.translate", "translate a request, answer, error or stream into another protocol"),
     "inspect": Command("cli.inspect", "say what a file holds and what other protocols would lose of it"),
-    "models": Command("cli.models", "list models: limits, what they take, prices, whether usable"),
+    "models": Command("cli.models", "list models: limits, what they accept, prices, whether usable"),
     "serve": Command("gateway.serve", "serve every protocol to any client, on any provider"),
     "launch": Command("gateway.launch", "start Claude Code, Codex, Gemini CLI, … on any model"),
     "check": Command("cli.check", "say what is configured; with --live, whether it works"),
@@ -56,46 +56,46 @@ be lost (--strict) · 130 interrupted
 
 
 def available() -> dict[str, Command]:
-    """The subcommands whose module is there: the server and what it brings may be left out of an installation."""
+    """The subcommands whose module is installed: a distribution may leave out the gateway."""
     return {name: row for name, row in COMMANDS.items() if find_spec(f"interlingua.{row.module}") is not None}
 
 
 def overview() -> str:
-    """What ``interlingua --help`` says."""
+    """The text of ``interlingua --help``."""
     lines = [f"  {name:<11} {row.summary}" for name, row in available().items()]
     first = "One language for conversations with language models, and exact translators\nto every provider's protocol."
     return "\n".join([USAGE_LINE, "", first, "", "commands:", *lines, "", EXAMPLES])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line. Returns its exit code; a user's mistake is one line on stderr."""
+    """Run a command line and return its exit code. A user's mistake is reported in one line on stderr."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
         code = run_command(words)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # whoever read our output has seen enough
-        _write_no_more()
+    except BrokenPipeError:  # the reader of our output has closed it
+        _discard_output()
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        told = explain(error)
-        if told is None:
+        failure = explain(error)
+        if failure is None:
             raise
         if is_full(error):
-            _write_no_more()
-        sys.stderr.write(told.line("--json" in words))
-        return told.code
+            _discard_output()
+        sys.stderr.write(failure.line("--json" in words))
+        return failure.code
 
 
-def _write_no_more() -> None:
-    """Forget what is left to write: at its end, the interpreter would try again."""
+def _discard_output() -> None:
+    """Send what is still buffered to the null device; else the interpreter would fail to write it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run_command(words: Sequence[str]) -> int:
-    """Run a command line; errors are raised. Returns the exit code."""
+    """Run a command line and return its exit code. Errors are raised."""
     name = words[0] if words else "--help"
     if name in ("-h", "--help", "help"):
         sys.stdout.write(overview())
@@ -104,23 +104,23 @@ def run_command(words: Sequence[str]) -> int:
         sys.stdout.write(f"interlingua {import_module('interlingua').__version__}\n")
         return 0
     if name not in available():
-        raise CommandError(_unknown(name))
+        raise CommandError(_unknown_command(name))
     module = import_module(f"interlingua.{COMMANDS[name].module}")
     from .parsing import parser_for
 
     parser = parser_for(name, COMMANDS[name].summary, module)
-    own = words[1:]
-    mark = own.index("--") if "--" in own and hasattr(module, "hand_on") else len(own)
+    rest = words[1:]
+    mark = rest.index("--") if "--" in rest and hasattr(module, "hand_on") else len(rest)
     try:
-        parsed = parser.parse_args(own[:mark])
-    except SystemExit as exit:  # argparse has said all it has to say
+        parsed = parser.parse_args(rest[:mark])
+    except SystemExit as exit:  # argparse has already written the help
         return int(exit.code or 0)
-    if mark < len(own):
-        module.hand_on(parsed, own[mark + 1 :])
+    if mark < len(rest):
+        module.hand_on(parsed, rest[mark + 1 :])
     return int(module.run(parsed) or 0)
 
 
-def _unknown(name: str) -> str:
+def _unknown_command(name: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, available(), n=1)

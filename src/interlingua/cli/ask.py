@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .failures import FAILED, CommandError
-from .parsing import add_json, number
+from .parsing import add_json, whole_number
 
 if TYPE_CHECKING:
     from ..agent.session import SyncSession
@@ -29,25 +29,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command."""
     parser.usage = "interlingua ask [-m MODEL] [-f FILE …] [OPTION …] [QUESTION]"
     parser.description = (
-        f"{parser.description}\nThe answer is written as it comes. What stdin holds is the question, or follows it."
+        f"{parser.description}\nThe answer is written as it comes. Text on stdin is the question, or follows it."
     )
     parser.epilog = EXAMPLES
-    parser.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask; without it, what stdin holds")
+    parser.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask; without it, the text on stdin")
     parser.add_argument("-m", "--model", metavar="MODEL", help="provider:model, an alias or a tier; see `models`")
     parser.add_argument(
         "-f", "--file", action="append", default=[], metavar="FILE", help="a picture, PDF, text … to send"
     )
     parser.add_argument("-s", "--system", metavar="TEXT", help="the system prompt")
     parser.add_argument("--schema", metavar="FILE", help="a JSON Schema that the answer keeps to; `-` is stdin")
-    parser.add_argument("--max-tokens", type=number(), metavar="N", help="the most tokens of the answer")
+    parser.add_argument("--max-tokens", type=whole_number(), metavar="N", help="the most tokens of the answer")
     parser.add_argument("--effort", metavar="WORD", help="how much to think: none, low, medium, high, …")
     parser.add_argument("--config", metavar="FILE", help="the models.yaml to read")
-    parser.add_argument("--quiet", action="store_true", help="do not tell losses and warnings")
+    parser.add_argument("--quiet", action="store_true", help="do not report losses and warnings")
     add_json(parser, "the answer, its usage, cost and losses as one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask."""
+    """Send the question, write the answer and return the exit code."""
     from ..agent.session import SyncSession
     from .calling import manager_of, print_report
 
@@ -78,9 +78,9 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _schema(name: str) -> dict[str, Any]:
     from ..codec.json import is_object
-    from .reading import opened, parse
+    from .reading import open_input, parse
 
-    with opened(name) as source:
+    with open_input(name) as source:
         found = parse(source.read(), "JSON")
     if not is_object(found):
         raise CommandError(f"{name} is no JSON Schema: it is not an object")
@@ -89,9 +89,9 @@ def _schema(name: str) -> dict[str, Any]:
 
 def _content(arguments: argparse.Namespace) -> list[Block]:
     from ..types.blocks import TextBlock
-    from .attaching import attached
+    from .attaching import file_block
 
-    content = [attached(name) for name in arguments.file]
+    content = [file_block(name) for name in arguments.file]
     texts = [arguments.question, None if arguments.schema == "-" else _piped()]
     content += [TextBlock(text) for text in texts if text and text.strip()]
     if not content:
@@ -100,14 +100,14 @@ def _content(arguments: argparse.Namespace) -> list[Block]:
 
 
 def _piped() -> str | None:
-    """What was sent to stdin; None on a terminal."""
+    """The text on stdin; None if stdin is a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         return None
     return sys.stdin.read()
 
 
 def _answer(session: SyncSession, content: list[Block], *, shown: bool) -> Response:
-    """The answer, written as it comes if it is to be shown."""
+    """Wait for the answer and return it. If ``shown``, write its text as it arrives."""
     from ..types.events import TextDelta
 
     with session.stream(content) as stream:
@@ -138,7 +138,7 @@ def _write_json(session: SyncSession, response: Response) -> None:
 
 
 def _judge(response: Response, arguments: argparse.Namespace) -> int:
-    """The exit code: an answer that is not what was asked for is a failure."""
+    """The exit code: an answer that was refused or cut off, or is not JSON despite a schema, is a failure."""
     import msgspec
 
     reason = str(response.stop_reason)

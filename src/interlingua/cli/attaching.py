@@ -1,4 +1,4 @@
-"""Files as content of a message: pictures, documents, sound, film and text, told apart by their names."""
+"""Turns files into content of a message: pictures, documents, sound, video and text, told apart by their names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from ..types.blocks import AudioBlock, Base64Source, Block, DocumentBlock, ImageBlock, TextBlock, VideoBlock
 from .failures import CommandError
 
-__all__ = ["attached"]
+__all__ = ["file_block"]
 
 MEDIA: dict[str, tuple[str, type[ImageBlock | DocumentBlock | AudioBlock | VideoBlock]]] = {
     ".png": ("image/png", ImageBlock),
@@ -29,8 +29,8 @@ MEDIA: dict[str, tuple[str, type[ImageBlock | DocumentBlock | AudioBlock | Video
 LARGEST = 32 << 20
 
 
-def attached(name: str) -> Block:
-    """The block for a file. Text is sent as text, below the name of the file."""
+def file_block(name: str) -> Block:
+    """The content block for a file. The text of a text file follows a line with its name."""
     path = Path(name).expanduser()
     data = path.read_bytes()
     if len(data) > LARGEST:

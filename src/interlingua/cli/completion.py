@@ -1,4 +1,4 @@
-"""``interlingua completion``: what the shell offers after Tab, made from the parsers of the commands."""
+"""``interlingua completion``: writes the completion script of a shell, made from the parsers of the commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the script."""
+    """Write the script, or the options as JSON."""
     from .output import write_json, write_line
 
     if arguments.json:
@@ -41,19 +41,19 @@ Option = tuple[list[str], bool, str]
 
 
 def summaries() -> dict[str, str]:
-    """Each command in a line."""
+    """Each command with its line of the help."""
     from .app import available
 
     return {name: row.summary for name, row in available().items()}
 
 
 def options(name: str) -> Iterator[Option]:
-    """The options of a command, as its parser has them."""
+    """The options of a command, read from its parser."""
     from .app import COMMANDS
 
     row = COMMANDS[name]
     parser = parser_for(name, row.summary, import_module(f"interlingua.{row.module}"))
-    for action in parser._actions:  # argparse has no other way to list them
+    for action in parser._actions:  # argparse has no public way to list them
         if action.option_strings:
             yield list(action.option_strings), action.nargs != 0, action.help or ""
 
@@ -97,14 +97,14 @@ def _zsh() -> str:
     ]
     lines += ["    case $words[2] in"]
     for name in summaries():
-        told = [_quoted(_zsh_option(word, value, text)) for found, value, text in options(name) for word in found]
-        lines += [f"        {name}) _arguments {' '.join(told)} '*:file:_files' ;;"]
+        specs = [_quoted(_zsh_option(word, value, text)) for found, value, text in options(name) for word in found]
+        lines += [f"        {name}) _arguments {' '.join(specs)} '*:file:_files' ;;"]
     return "\n".join([*lines, "    esac", "}", "", "compdef _interlingua interlingua"])
 
 
 def _zsh_option(word: str, value: bool, text: str) -> str:
-    told = "".join(f"\\{letter}" if letter in "[]:\\" else letter for letter in text)
-    return f"{word}[{told}]{':value:_files' if value else ''}"
+    escaped = "".join(f"\\{letter}" if letter in "[]:\\" else letter for letter in text)
+    return f"{word}[{escaped}]{':value:_files' if value else ''}"
 
 
 def _fish() -> str:

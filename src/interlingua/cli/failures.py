@@ -1,4 +1,4 @@
-"""What went wrong, in one line that says what to do, and the exit code that stands for it."""
+"""Errors as the user sees them: one line that says what to do, and the exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [
     "NOT_CONFIGURED",
     "USAGE",
     "CommandError",
-    "Told",
+    "Failure",
     "explain",
     "is_full",
     "missing_extra",
@@ -28,22 +28,22 @@ INTERRUPTED = 130
 
 
 class CommandError(Exception):
-    """A mistake that the user can correct: the message says what happened and what to do."""
+    """An error that the user can correct: the message says what happened and what to do."""
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)
         self.code = code
 
 
-class Told(NamedTuple):
-    """An error as the user sees it."""
+class Failure(NamedTuple):
+    """The exit code, the sentence for the user, and the error class of an ``AdapterError``."""
 
     code: int
     sentence: str
     error_class: str | None = None
 
     def line(self, as_json: bool = False) -> str:
-        """One line for stderr."""
+        """The line for stderr, as text or as JSON."""
         if not as_json:
             return f"interlingua: {self.sentence}\n"
         import json
@@ -52,34 +52,34 @@ class Told(NamedTuple):
 
 
 def missing_extra(what: str, extra: str) -> CommandError:
-    """The error for something that an extra brings."""
+    """The error for something that works only if an extra is installed."""
     return CommandError(f"{what} needs the extra `{extra}`: pip install 'interlingua[{extra}]'", NOT_CONFIGURED)
 
 
-def explain(error: Exception) -> Told | None:
-    """The line for an error; None for one that is a bug of ours, which shall be seen as it is."""
+def explain(error: Exception) -> Failure | None:
+    """What to tell the user about an error; None for a bug of ours, whose traceback should be seen."""
     if isinstance(error, CommandError):
-        return Told(error.code, str(error))
+        return Failure(error.code, str(error))
     if isinstance(error, OSError) and error.filename is not None:
-        return Told(USAGE, f"{error.filename}: {error.strerror or error}")
+        return Failure(USAGE, f"{error.filename}: {error.strerror or error}")
     if is_full(error):
-        return Told(FAILED, "what was said is not complete, because there is no room to write it")
+        return Failure(FAILED, "what was said is not complete, because there is no room to write it")
     if isinstance(error, UnicodeDecodeError):
-        return Told(USAGE, f"this is no UTF-8 text: {error}")
+        return Failure(USAGE, f"this is no UTF-8 text: {error}")
     errors = sys.modules.get("interlingua.errors")
     if errors is not None and isinstance(error, errors.AdapterError):
-        return _told(error)
+        return _explain_adapter_error(error)
     files = sys.modules.get("interlingua.client.models_file")
     if files is not None and isinstance(error, files.ConfigError):
-        return Told(USAGE, str(error))
+        return Failure(USAGE, str(error))
     gateway: Any = sys.modules.get("interlingua.gateway.config")
     if gateway is not None and isinstance(error, gateway.StartError):
-        return Told(vars(error)["code"], str(error))
+        return Failure(vars(error)["code"], str(error))
     return None
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether there is no room for what is to be written."""
+    """Whether an error means that the disk or the quota is full."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -88,7 +88,7 @@ FOR_PROGRAMS = re.compile(
     r"|; this address comes from AdapterConfig\(.*"
     r"|; [\w-]+ was asked for the model .*"
 )
-"""What messages say to those who call the library; a user of the command is told another way."""
+"""Advice in messages for callers of the library; it is removed, because users of the command have other ways."""
 CODES = {
     "NotConfigured": NOT_CONFIGURED,
     "AuthError": NOT_CONFIGURED,
@@ -98,8 +98,8 @@ CODES = {
 }
 
 
-def _told(error: Any) -> Told:
-    """What an ``AdapterError`` says, and what can be done about it."""
+def _explain_adapter_error(error: Any) -> Failure:
+    """The failure for an ``AdapterError``: its message, and advice if there is any."""
     advice = _advice(error)
     sentence = FOR_PROGRAMS.sub("", " ".join(str(error.message or error.error_class).split()))
     if error.provider_status is not None:
@@ -108,12 +108,12 @@ def _told(error: Any) -> Told:
         sentence = f"{sentence.rstrip('.')}. {advice}"
     code = CODES.get(type(error).__name__, FAILED)
     if code == USAGE and error.provider_status is not None:
-        code = FAILED  # it was sent, and the provider refused it
-    return Told(code, sentence, str(error.error_class))
+        code = FAILED  # the request was sent and the provider refused it: no mistake in the command line
+    return Failure(code, sentence, str(error.error_class))
 
 
 def _advice(error: Any) -> str:
-    """What to do, where the message of the error does not say it."""
+    """What to do about an error; empty if there is no advice beyond its message."""
     from ..client.environment import base_url_variable
     from ..models.providers import PROVIDERS
 

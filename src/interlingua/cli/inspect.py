@@ -1,4 +1,4 @@
-"""``interlingua inspect``: what is in this file, and what would each other protocol lose of it?"""
+"""``interlingua inspect``: shows what a file contains, and what each other protocol would lose of it."""
 
 from __future__ import annotations
 
@@ -28,29 +28,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="?", metavar="FILE", help="what to look at; without it, stdin")
-    parser.add_argument("--from", dest="source", metavar="DIALECT", help="the dialect, where it cannot be told")
-    parser.add_argument("--to", action="append", default=[], metavar="DIALECT", help="only what this one would lose")
-    parser.add_argument("--all", action="store_true", help="tell losses of weight `form` too, which only a byte shows")
+    parser.add_argument("--from", dest="source", metavar="DIALECT", help="the dialect, if it cannot be found out")
+    parser.add_argument("--to", action="append", default=[], metavar="DIALECT", help="only losses in this dialect")
+    parser.add_argument("--all", action="store_true", help="losses of weight `form` too, which change no meaning")
     add_json(parser, "an array with an object for each body")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look."""
+    """Examine the file and write what was found."""
     from ..codec.registry import DIALECTS
-    from .captures import pieces
+    from .captures import recorded_bodies
     from .findings import examine_all
-    from .output import write_json
-    from .reading import opened
-    from .translating import speaker
+    from .output import write_json, write_line
+    from .reading import open_input
+    from .translating import find_dialect
 
-    targets = [speaker(name).dialect for name in arguments.to] or list(DIALECTS)
-    source = speaker(arguments.source).dialect if arguments.source else None
-    with opened(arguments.file) as file:
-        found, unknown = examine_all(pieces(file), source, targets)
+    targets = [find_dialect(name).dialect for name in arguments.to] or list(DIALECTS)
+    source = find_dialect(arguments.source).dialect if arguments.source else None
+    with open_input(arguments.file) as file:
+        found, unknown = examine_all(recorded_bodies(file), source, targets)
     if arguments.json:
         write_json(found)
     elif len(found) == 1:
         _write_one(found[0], arguments.all)
+    elif not found:
+        write_line("This recording holds no bodies of requests or answers.")
     else:
         _write_many(found, targets, unknown)
     return 0
@@ -60,14 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_one(found: Finding, everything: bool) -> None:
-    """One body: all that is known of it, and each loss."""
+    """Write all that was found out about one body, and each loss."""
     from .output import write_line, write_table
 
     facts: list[tuple[str, object]] = [
         ("what", f"{found.kind}, {found.dialect}"),
         ("model", found.model),
-        ("messages", _counted(found.messages)),
-        ("blocks", _counted(found.blocks)),
+        ("messages", _counts(found.messages)),
+        ("blocks", _counts(found.blocks)),
         ("calls" if found.stop else "tools", ", ".join(found.tools)),
         ("tokens", found.tokens if found.stop or found.tokens is None else f"about {found.tokens}"),
         ("stopped", found.stop),
@@ -78,14 +80,14 @@ def _write_one(found: Finding, everything: bool) -> None:
             write_line(f"{name:<9} {value}")
     if found.losses or found.refused:
         write_line()
-        write_table(("to", "state", "content", "form"), [_row(found, name) for name in _named(found)])
+        write_table(("to", "state", "content", "form"), [_row(found, name) for name in _dialects(found)])
     rows: list[tuple[str, ...]] = [
-        (_titled(name), loss.weight, loss.kind, loss.path, loss.reason)
+        (_title(name), loss.weight, loss.kind, loss.path, loss.reason)
         for name, losses in found.losses.items()
         for loss in losses
         if everything or loss.weight != "form"
     ]
-    rows += [(_titled(name), "", "refused", "", why) for name, why in found.refused.items()]
+    rows += [(_title(name), "", "refused", "", why) for name, why in found.refused.items()]
     if rows:
         write_line()
         write_table(("to", "weight", "kind", "where", "why"), rows)
@@ -99,14 +101,14 @@ def _row(found: Finding, name: str) -> tuple[object, ...]:
 
 
 def _write_many(found: list[Finding], targets: list[str], unknown: int) -> None:
-    """A row for each body, and how many losses of content or state each dialect has."""
+    """Write a row for each body, with the number of losses of content or state in each dialect."""
     from .output import write_line, write_table
 
     headers = ("#", "what", "dialect", "model", "blocks", "tools", "tokens")
     write_table(
-        (*headers, *(_titled(name) for name in targets)),
-        [(*_short(one), *(_lost(one, name) for name in targets)) for one in found],
-        spared=("blocks", "tools", "model", "tokens"),
+        (*headers, *(_title(name) for name in targets)),
+        [(*_cells(one), *(_lost(one, name) for name in targets)) for one in found],
+        optional=("blocks", "tools", "model", "tokens"),
     )
     write_line()
     write_line("The last columns count what each dialect would lose (state and content).")
@@ -114,16 +116,16 @@ def _write_many(found: list[Finding], targets: list[str], unknown: int) -> None:
         write_line(f"{unknown} other bodies were passed over: they are of no protocol that is known here.")
 
 
-def _titled(name: str) -> str:
-    """A dialect as the title of a column: without its vendor on a terminal, where there is little room."""
+def _title(name: str) -> str:
+    """A dialect as the title of a column: on a terminal without its vendor, to save room."""
     from .output import is_rich
 
     return name.rpartition("-")[2] if is_rich() else name
 
 
-def _short(one: Finding) -> tuple[object, ...]:
+def _cells(one: Finding) -> tuple[object, ...]:
     what = f"{one.kind}!" if one.problem else one.kind
-    return one.number, what, _titled(one.dialect), one.model, sum(one.blocks.values()), len(one.tools), one.tokens
+    return one.number, what, _title(one.dialect), one.model, sum(one.blocks.values()), len(one.tools), one.tokens
 
 
 def _lost(one: Finding, name: str) -> object:
@@ -132,9 +134,9 @@ def _lost(one: Finding, name: str) -> object:
     return sum(loss.weight != "form" for loss in one.losses[name]) if name in one.losses else ""
 
 
-def _named(found: Finding) -> list[str]:
+def _dialects(found: Finding) -> list[str]:
     return [*found.losses, *found.refused]
 
 
-def _counted(counts: dict[str, int]) -> str:
+def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())

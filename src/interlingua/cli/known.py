@@ -1,4 +1,4 @@
-"""The providers and models that are known, and what is missing before they can be used."""
+"""The known providers and models, and what is missing before they can be used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Access", "Model", "access_of", "configuration", "models", "name_of"]
 RANKS = ("deep", "balanced", "fast")
 MILLION = 1_000_000
 SOME = 1_000
-"""Prices are asked for a short call: long prompts cost more at some providers."""
+"""Prices are looked up for a call of so many tokens: at some providers, a token of a long prompt costs more."""
 
 
 class Access(Struct, frozen=True):
@@ -51,14 +51,14 @@ class Model(Struct, frozen=True, kw_only=True):
 
 
 def configuration(path: str | Path | None = None) -> Configuration:
-    """``models.yaml``, that of the argument or the usual one, and the environment."""
+    """The configuration from the ``models.yaml`` at ``path``, or the usual one, and from the environment."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # `check` tells them, and so does whoever calls a model
+        warnings.simplefilter("ignore", UserWarning)  # `check` and the commands that call models print them
         return configuration_of(None, path)
 
 
 def access_of(adapter: Adapter) -> Access:
-    """Whether the adapter has what it needs; nothing is asked over the network."""
+    """Whether the adapter has its key and address; no request is sent."""
     row = adapter.provider
     url = configured(row, adapter.config, os.environ).base_url or row.base_url
     if adapter.missing is not None:
@@ -67,35 +67,35 @@ def access_of(adapter: Adapter) -> Access:
     if adapter.config.api_key:
         return Access("ready", f"key from {variable}" if variable else "key from models.yaml", url)
     if row.local:
-        return Access("local", _of_local(row), url)
+        return Access("local", _local_access(row), url)
     return Access("credentials", "no key is set: credentials are looked for when it is called", url)
 
 
-def _of_local(row: Provider) -> str:
+def _local_access(row: Provider) -> str:
     if not row.base_url.startswith(IN_PROCESS):
         return "needs no key; its server must run"
-    there = find_spec("xllamacpp") is not None
-    return "runs in this process, see `interlingua local`" if there else "pip install 'interlingua[local]'"
+    is_installed = find_spec("xllamacpp") is not None
+    return "runs in this process, see `interlingua local`" if is_installed else "pip install 'interlingua[local]'"
 
 
 def models(found: Configuration, words: list[str]) -> Iterator[Model]:
-    """The models whose name holds all the words: those of ``models.yaml``, then each provider's.
+    """The models whose name contains all the words: first those of ``models.yaml``, then each provider's.
 
-    Without words, those of ``models.yaml`` and the one of each tier.
+    Without words, each provider has only its models of the tiers.
     """
     pricing = Pricing(found.prices)
     wanted = [word.lower() for word in words]
-    told: set[str] = set()
+    yielded: set[str] = set()
     for name, adapter, wire, tier in (*_configured(found), *_known(found, everything=bool(wanted))):
         full = f"{adapter.id}:{wire}"
-        if full in told or not all(word in f"{name} {full} {tier or ''}".lower() for word in wanted):
+        if full in yielded or not all(word in f"{name} {full} {tier or ''}".lower() for word in wanted):
             continue
-        told.add(full)
+        yielded.add(full)
         yield _model(found, pricing, name, adapter, wire, tier)
 
 
 Row = tuple[str, Adapter, str, str | None]
-"""The name, who serves it, the wire name, the tier."""
+"""The name, the adapter that serves the model, the provider's name of the model, the tier."""
 
 
 def _configured(found: Configuration) -> Iterator[Row]:
@@ -117,14 +117,14 @@ def _known(found: Configuration, *, everything: bool) -> Iterator[Row]:
 
 
 def _model(found: Configuration, pricing: Pricing, name: str, adapter: Adapter, wire: str, tier: str | None) -> Model:
-    able = found.catalogue.capabilities_for(adapter.provider.name, wire)
+    can = found.catalogue.capabilities_for(adapter.provider.name, wire)
     kinds = ("images", "documents", "audio", "video", "tools", "thinking")
     return Model(
         name=name,
         tier=tier,
-        context=able.max_context_tokens,
-        output=able.max_output_tokens,
-        takes=tuple(kind for kind in kinds if getattr(able, kind)) if able.known else (),
+        context=can.max_context_tokens,
+        output=can.max_output_tokens,
+        takes=tuple(kind for kind in kinds if getattr(can, kind)) if can.known else (),
         input_price=_price(pricing, adapter, wire, TokenUsage(input_tokens=SOME)),
         output_price=_price(pricing, adapter, wire, TokenUsage(output_tokens=SOME)),
         state=access_of(adapter).state,
@@ -137,6 +137,6 @@ def _price(pricing: Pricing, adapter: Adapter, wire: str, usage: TokenUsage) -> 
 
 
 def name_of(found: Configuration, adapter: str) -> str | None:
-    """The adapter's default model, as a name that can be asked."""
+    """The adapter's default model as ``adapter:model``; None if it has no default."""
     model = found.default(adapter)
     return None if model is None else f"{adapter}:{model}"

@@ -1,4 +1,4 @@
-"""``interlingua local``: the models that ``local:`` finds, and one that can be fetched."""
+"""``interlingua local``: lists the models that ``local:`` finds, and fetches a small one."""
 
 from __future__ import annotations
 
@@ -41,13 +41,15 @@ def _wanted(name: str | None) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it."""
+    """List the models or fetch one, and return the exit code."""
     import os
 
     from ..client.local import local_models
     from .fetching import fetch
     from .output import write_json, write_line, write_table
 
+    if arguments.verb == "list" and arguments.name is not None:
+        raise CommandError(f"`list` takes no name; to fetch a model: interlingua local get {arguments.name}")
     if arguments.verb == "get":
         path = fetch(_wanted(arguments.name))
         if arguments.json:

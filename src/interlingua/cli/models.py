@@ -1,4 +1,4 @@
-"""``interlingua models``: which models are known, what they take and cost, and whether they can be used here."""
+"""``interlingua models``: lists the known models, what they accept and cost, and whether they can be used here."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command."""
     parser.usage = "interlingua models [OPTION …] [WORD …]"
     parser.epilog = EXAMPLES
-    parser.add_argument("words", nargs="*", metavar="WORD", help="only names that hold all of them")
-    parser.add_argument("--usable", action="store_true", help="only models of providers that could be asked now")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only names that contain all the words")
+    parser.add_argument("--usable", action="store_true", help="only models of providers that can be called now")
     parser.add_argument("--config", metavar="FILE", help="the models.yaml to read")
     add_json(parser, "an array with an object for each model; prices are dollars for a million tokens")
 
 
 def _short(tokens: int | None) -> str | None:
-    """A number of tokens in a few letters: 128k, 1.05M."""
+    """A number of tokens in short: 128k, 1.05M."""
     if tokens is None:
         return None
     return f"{tokens / 1e6:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1e3:.3g}k"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List them."""
+    """List the models. The exit code is 1 if none was found."""
     from .failures import FAILED
     from .known import configuration, models
     from .output import write_json, write_line, write_table
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
             for m in found
         ]
-        write_table(headers, rows, spared=("takes", "tier", "output"))
+        write_table(headers, rows, optional=("takes", "tier", "output"))
     else:
-        write_line("No model of that name is known. A name that nobody knows is sent as written: provider:model")
+        write_line("No known model has this name. A model that is not in the list can be called too: provider:model")
     return 0 if found else FAILED

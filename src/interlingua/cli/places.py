@@ -1,4 +1,4 @@
-"""Where the command keeps what it keeps: conversations, what was typed, and models that were fetched."""
+"""The folders in which the command keeps conversations, the history of input, and fetched models."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["cache_folder", "chats_file", "data_folder"]
 
 
 def data_folder() -> Path:
-    """The user's folder for data of ours: ``XDG_DATA_HOME``, ``~/.local/share``, or ``%LOCALAPPDATA%``."""
+    """Interlingua's data folder: below ``XDG_DATA_HOME``, ``~/.local/share`` or ``%LOCALAPPDATA%``."""
     return _folder("XDG_DATA_HOME", ".local/share")
 
 
 def cache_folder() -> Path:
-    """The user's folder for what can be fetched again: ``XDG_CACHE_HOME``, ``~/.cache``, or ``%LOCALAPPDATA%``."""
+    """Interlingua's folder for fetched files: below ``XDG_CACHE_HOME``, ``~/.cache`` or ``%LOCALAPPDATA%``."""
     return _folder("XDG_CACHE_HOME", ".cache")
 
 

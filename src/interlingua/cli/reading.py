@@ -1,6 +1,6 @@
-"""What a file or stdin holds: a request, an answer, an error or a stream, and in which dialect.
+"""Finds out what a file or stdin holds (a request, an answer, an error or a stream) and in which dialect.
 
-Only as much is read as is needed to tell. A stream is then handed on chunk by chunk, everything else is one JSON value.
+Only as much is read as that needs. A stream is then read chunk by chunk, everything else as one JSON value.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 import msgspec
 
+from ..codec.json import is_object
 from ..codec.limits import Limits
 from ..codec.registry import DIALECTS, dialect as find
 from ..dialects.detect import detect_dialect
@@ -26,7 +27,7 @@ __all__ = [
     "Kind",
     "Wire",
     "kind_of",
-    "opened",
+    "open_input",
     "parse",
     "read_wire",
 ]
@@ -35,11 +36,11 @@ Kind = Literal["request", "response", "stream", "error"]
 KINDS: tuple[Kind, ...] = ("request", "response", "stream", "error")
 CHUNK = 1 << 16
 ENOUGH = 1 << 20
-"""How much of a stream is read at most before its dialect must be known."""
+"""The most bytes of a stream that are read to find out its dialect."""
 BLANK = b"\xef\xbb\xbf \t\r\n"
 SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
 
-# How an error body tells its dialect. OpenAI's two protocols have the same errors.
+# The keys by which an error body shows its dialect. OpenAI's two protocols have the same errors.
 ERRORS: tuple[tuple[str, str], ...] = (
     ("anthropic-messages", "type"),
     ("bedrock-converse", "__type"),
@@ -48,7 +49,7 @@ ERRORS: tuple[tuple[str, str], ...] = (
 
 
 class Wire(NamedTuple):
-    """Something that was read. ``body`` is its JSON; of a stream, ``chunks`` are its bytes."""
+    """The input: ``body`` is its JSON, or for a stream ``chunks`` are its bytes."""
 
     dialect: str
     kind: Kind
@@ -57,8 +58,8 @@ class Wire(NamedTuple):
 
 
 @contextmanager
-def opened(file: str | None) -> Generator[BinaryIO, None, None]:
-    """The file of that name, which mistakes within are told of; stdin for None or ``-``."""
+def open_input(file: str | None) -> Generator[BinaryIO, None, None]:
+    """Open a file, or stdin for None and ``-``. A ``CommandError`` in the block gets the file's name."""
     if file is None or file == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise CommandError("there is nothing to read: name a file, or send something to stdin")
@@ -72,7 +73,7 @@ def opened(file: str | None) -> Generator[BinaryIO, None, None]:
 
 
 def read_wire(source: BinaryIO, dialect: str | None = None, kind: Kind | None = None) -> Wire:
-    """What ``source`` holds. ``dialect`` and ``kind`` are told by the caller, or found out."""
+    """Read the input. ``dialect`` and ``kind`` are found out if they are None."""
     head = Head(source)
     if kind == "stream" or (kind is None and head.is_stream()):
         return Wire(dialect or _dialect_of_stream(head), "stream", chunks=head.chunks())
@@ -80,13 +81,16 @@ def read_wire(source: BinaryIO, dialect: str | None = None, kind: Kind | None = 
         raise CommandError(
             "these are several JSON values: one at a time is translated; `interlingua inspect` reads all"
         )
-    body = parse(head.everything())
+    data = head.everything()
+    if not data.strip(BLANK):
+        raise CommandError("there is nothing to read: the input is empty")
+    body = parse(data)
     kind = kind or kind_of(body, dialect)
     return Wire(dialect or _dialect_of(body, kind), kind, body)
 
 
 def parse(data: bytes, wanted: str = "JSON and no stream of a provider") -> Json:
-    """The JSON value of these bytes, or a sentence that says where it breaks."""
+    """The JSON value of these bytes. Raises ``CommandError``, which says where the JSON is wrong."""
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.DecodeError as error:
@@ -96,20 +100,20 @@ def parse(data: bytes, wanted: str = "JSON and no stream of a provider") -> Json
 
 
 class Head:
-    """The beginning of the input, which is read further as long as it does not tell what follows."""
+    """The beginning of the input, of which more is read until it shows what the input is."""
 
     def __init__(self, source: BinaryIO) -> None:
         self.source, self.data, self.ended = source, b"", False
         self.more()
 
     def more(self) -> bool:
-        """Read on. Returns whether there was more."""
+        """Read the next chunk. Returns whether there was one."""
         chunk = _read(self.source)
         self.data, self.ended = self.data + chunk, not chunk
         return not self.ended
 
     def everything(self) -> bytes:
-        """All of it, within the limit of an answer."""
+        """The whole input. Raises if it is larger than an answer may be."""
         pieces, size, limit = [self.data], len(self.data), Limits().body or 0
         while chunk := _read(self.source):
             pieces.append(chunk)
@@ -119,7 +123,7 @@ class Head:
         return b"".join(pieces)
 
     def chunks(self) -> Iterator[bytes]:
-        """What was read, and then the rest as it comes."""
+        """What was read so far, then the rest chunk by chunk."""
         yield self.data
         self.data = b""
         while chunk := _read(self.source):
@@ -157,7 +161,7 @@ def _read(source: BinaryIO) -> bytes:
 
 
 def kind_of(body: Json, dialect: str | None = None) -> Kind:
-    """Whether a body is a request, an answer or an error."""
+    """The kind of a body: a request, an answer or an error."""
     if not isinstance(body, dict):
         raise CommandError("this is no request, answer or error: it is not a JSON object")
     keys = cast("dict[str, Any]", body)
@@ -172,7 +176,7 @@ def _dialect_of(body: Json, kind: Kind) -> str:
     try:
         return detect_dialect(body)
     except ParseError:
-        if kind == "error":
+        if kind == "error" and is_object(body):
             return _dialect_of_error(body)
         raise CommandError(f"the dialect of this {kind} cannot be told: {_name_it()}") from None
 
@@ -206,7 +210,7 @@ def _dialect_of_stream(head: Head) -> str:
 
 
 def _events(data: bytes) -> Iterator[Json]:
-    """The JSON values that stand at the beginning of a stream, as far as they are whole."""
+    """The complete JSON values at the beginning of a stream."""
     start = data.lstrip(BLANK)
     if start.startswith(b"["):
         yield from _first_of_array(start[1:])

@@ -1,4 +1,4 @@
-"""``interlingua record`` and ``replay``: what a command and a provider say to each other, on a cassette."""
+"""``interlingua record`` and ``replay``: keeps the calls of a command on a cassette, or takes them from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``interlingua sessions``: the conversations that were kept: listed, shown, exported, and given new prices."""
+"""``interlingua sessions``: lists, shows, exports and reprices the conversations that were kept."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="FILE", help="the SQLite file; without it, that of `chat`")
     parser.add_argument("--to", metavar="DIALECT", help="export the history as a request of this dialect")
     parser.add_argument("--write", action="store_true", help="keep the new prices")
-    parser.add_argument("--config", metavar="FILE", help="the models.yaml whose prices count")
+    parser.add_argument("--config", metavar="FILE", help="the models.yaml with the prices")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it."""
+    """Run the verb on the store."""
     from pathlib import Path
 
     from ..agent.session import SqliteStore
@@ -50,14 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{path}: No such file or directory")
     store = SqliteStore(path)
     try:
-        VERBS_DONE[arguments.verb](arguments, store)
+        ACTIONS[arguments.verb](arguments, store)
     finally:
         store.close()
     return 0
 
 
-def _found(store: SqliteStore, wanted: str | None) -> str:
-    """The id that is meant."""
+def _find_id(store: SqliteStore, wanted: str | None) -> str:
+    """The id that ends with ``wanted``, or the last one. Raises ``CommandError`` unless exactly one matches."""
     ids = store.ids()
     if wanted is None:
         raise CommandError("which conversation? name its id, the end of it, or `last`")
@@ -81,8 +81,8 @@ def _list(arguments: argparse.Namespace, store: SqliteStore) -> None:
     for id in store.ids():
         saved = store.load(id)
         first = next((message.text for message in saved.messages if str(message.role) == "user"), "")
-        told = {"id": id, "model": _model(saved), "messages": len(saved.messages), "cost_usd": cost_of(saved.messages)}
-        rows.append(told | {"first": " ".join(first.split())[:60]})
+        row = {"id": id, "model": _model(saved), "messages": len(saved.messages), "cost_usd": cost_of(saved.messages)}
+        rows.append(row | {"first": " ".join(first.split())[:60]})
     if arguments.json:
         write_json(rows)
     elif rows:
@@ -104,7 +104,7 @@ def _dollars(cost: float | None) -> str:
 def _show(arguments: argparse.Namespace, store: SqliteStore) -> None:
     from .output import write_json, write_line
 
-    saved = store.load(_found(store, arguments.id))
+    saved = store.load(_find_id(store, arguments.id))
     if arguments.json:
         write_json(saved.messages)
         return
@@ -114,7 +114,7 @@ def _show(arguments: argparse.Namespace, store: SqliteStore) -> None:
         taken_back = " (taken back)" if message.id in saved.head.undone else ""
         write_line(f"{_speaker(message)}{taken_back}:")
         for block in message.content:
-            write_line(_told(block))
+            write_line(_block_text(block))
 
 
 def _speaker(message: Message) -> str:
@@ -122,8 +122,8 @@ def _speaker(message: Message) -> str:
     return str(message.role) if origin is None or origin.model is None else f"{message.role} ({origin.model})"
 
 
-def _told(block: Any) -> str:
-    """A block as text: words as they are, everything else by its kind."""
+def _block_text(block: Any) -> str:
+    """A block as text; a block that has none is shown by its type."""
     import msgspec
 
     from ..types.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -137,7 +137,7 @@ def _told(block: Any) -> str:
             given = block.input_text if block.kind == "text" else msgspec.json.encode(block.input).decode()
             return f"→ {block.name} {given}"
         case ToolResultBlock():
-            return f"← {' '.join(map(_told, block.content))}"
+            return f"← {' '.join(map(_block_text, block.content))}"
         case _:
             return f"[{block.type}]"
 
@@ -146,14 +146,14 @@ def _export(arguments: argparse.Namespace, store: SqliteStore) -> None:
     from ..codec.registry import DIALECTS, dialect
     from ..types.request import Request
     from .output import write_json
-    from .parsing import near
+    from .parsing import suggest
 
-    saved = store.load(_found(store, arguments.id))
+    saved = store.load(_find_id(store, arguments.id))
     if arguments.to is None:
         write_json({**_fields(saved.head), "messages": saved.messages})
         return
     if arguments.to not in DIALECTS:
-        raise CommandError(f"{arguments.to!r} is no dialect; {near(arguments.to, DIALECTS)}")
+        raise CommandError(f"{arguments.to!r} is no dialect; {suggest(arguments.to, DIALECTS)}")
     gone = set(saved.head.omitted)
     sent = tuple(message for message in saved.messages if message.id not in gone)
     write_json(dialect(arguments.to).encode_request(Request(sent, system=saved.head.system)).body)
@@ -174,12 +174,12 @@ def _reprice(arguments: argparse.Namespace, store: SqliteStore) -> None:
 
     pricing = Pricing(configuration(arguments.config).prices)
     rows: list[dict[str, Any]] = []
-    for id in (_found(store, arguments.id),) if arguments.id else store.ids():
+    for id in (_find_id(store, arguments.id),) if arguments.id else store.ids():
         saved = store.load(id)
         repriced = pricing.reprice(saved.messages)
         rows.append({"id": id, "cost_usd": cost_of(saved.messages), "new_cost_usd": cost_of(repriced)})
         if arguments.write:
-            _keep(store, id, list(repriced), arguments.config)
+            _save_prices(store, id, list(repriced), arguments.config)
     if arguments.json:
         write_json(rows)
     else:
@@ -187,7 +187,7 @@ def _reprice(arguments: argparse.Namespace, store: SqliteStore) -> None:
         write_table(("id", "cost", "now"), cells)
 
 
-def _keep(store: SqliteStore, id: str, messages: list[Message], config: str | None) -> None:
+def _save_prices(store: SqliteStore, id: str, messages: list[Message], config: str | None) -> None:
     from ..agent.session import SyncSession
     from .calling import manager_of
 
@@ -197,4 +197,4 @@ def _keep(store: SqliteStore, id: str, messages: list[Message], config: str | No
         session.save(store)
 
 
-VERBS_DONE = {"list": _list, "show": _show, "export": _export, "reprice": _reprice}
+ACTIONS = {"list": _list, "show": _show, "export": _export, "reprice": _reprice}

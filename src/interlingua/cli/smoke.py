@@ -1,4 +1,4 @@
-"""What ``interlingua check --live`` tries with a model. The tools work in memory and touch nothing on this machine."""
+"""The tests of ``interlingua check --live``. Their tools work in memory and touch nothing on this machine."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..types.blocks import ToolUseBlock
 from ..types.usage import TokenUsage
 from .calling import manager_of
 from .failures import CommandError, explain
-from .parsing import near
+from .parsing import suggest
 
-__all__ = ["Outcome", "Test", "chosen", "try_model"]
+__all__ = ["Outcome", "Test", "choose_tests", "try_model"]
 
 OUTPUT = 2_000
-"""The most tokens of one answer. Models that think need some."""
+"""The most tokens of one answer. It leaves room for the thinking of models that think."""
 STEPS = 8
 GUESS = TokenUsage(input_tokens=1_500, output_tokens=600)
-"""About what a test takes, for the limit."""
+"""About how many tokens a test uses; the limit of cost is checked with it."""
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
@@ -41,11 +41,11 @@ class Outcome(Struct, frozen=True, omit_defaults=True):
 
 
 Verdict = Callable[[SyncSession], str]
-"""Says what is wrong with a conversation; nothing, if it went well."""
+"""Returns what is wrong with a conversation; an empty text if it went well."""
 
 
 class Test(NamedTuple):
-    """A question, the tools that it needs, and how to judge the conversation that comes of it."""
+    """A question, and a function that makes its tools and the verdict on the conversation."""
 
     name: str
     question: str
@@ -56,7 +56,7 @@ class Test(NamedTuple):
 # --------------------------------------------------------------------------------------------------------------- tests
 
 
-def _said(word: str) -> Verdict:
+def _contains(word: str) -> Verdict:
     def judge(session: SyncSession) -> str:
         text = session.messages[-1].text
         return "" if word.lower() in text.lower() else f"the answer is without {word!r}: {text[:80]!r}"
@@ -65,7 +65,7 @@ def _said(word: str) -> Verdict:
 
 
 def _plain() -> tuple[Sequence[Any], Verdict]:
-    return (), _said("pong")
+    return (), _contains("pong")
 
 
 def _one() -> tuple[Sequence[Any], Verdict]:
@@ -79,7 +79,7 @@ def _one() -> tuple[Sequence[Any], Verdict]:
     def judge(session: SyncSession) -> str:
         if sorted(map(sorted, seen)) != [[6, 7]]:
             return f"multiply was called with {seen}, and not once with 6 and 7"
-        return _said("42")(session)
+        return _contains("42")(session)
 
     return (multiply,), judge
 
@@ -110,7 +110,7 @@ SCHEMA = {
 
 
 class Body(Struct, forbid_unknown_fields=True):
-    """What ``SCHEMA`` allows."""
+    """An answer that ``SCHEMA`` allows."""
 
     name: str
     kind: Literal["planet", "star", "moon"]
@@ -192,14 +192,14 @@ TESTS = (
 )
 
 
-def chosen(names: str | None) -> tuple[Test, ...]:
+def choose_tests(names: str | None) -> tuple[Test, ...]:
     """The tests of these names, separated by commas; all of them for None."""
     known = {test.name: test for test in TESTS}
     if names is None:
         return TESTS
     for name in names.split(","):
         if name not in known:
-            raise CommandError(f"no test is called {name!r}; {near(name, known)}")
+            raise CommandError(f"no test is called {name!r}; {suggest(name, known)}")
     return tuple(known[name] for name in names.split(","))
 
 
@@ -207,20 +207,20 @@ def chosen(names: str | None) -> tuple[Test, ...]:
 
 
 def try_model(model: str, tests: Sequence[Test], limit: float | None, config: str | None) -> list[Outcome]:
-    """Run the tests until ``limit`` dollars are spent. If the first question fails, the others are not asked."""
+    """Run the tests until ``limit`` dollars are spent. If the first test fails, the others are not run."""
     outcomes: list[Outcome] = []
     with manager_of(config) as manager:
         for test in tests:
             spent = sum(outcome.cost_usd or 0 for outcome in outcomes)
-            why = "" if limit is None else _too_dear(manager, model, limit - spent)
+            why = "" if limit is None else _too_expensive(manager, model, limit - spent)
             if outcomes and outcomes[0].passed is False and outcomes[0].cost_usd is None:
                 why = "the first test failed"
             outcomes.append(Outcome(model, test.name, None, why) if why else _try(test, model, manager))
     return outcomes
 
 
-def _too_dear(manager: ProviderManager, model: str, left: float) -> str:
-    """Why the next test would not keep to the limit."""
+def _too_expensive(manager: ProviderManager, model: str, left: float) -> str:
+    """Why the next test might exceed the limit; empty if it will not."""
     try:
         id, wire = manager.locate(model)
         provider = manager.get_adapter(id).name
@@ -241,6 +241,7 @@ def _try(test: Test, model: str, manager: ProviderManager) -> Outcome:
             cost = session.cost_usd
             wrong = judge(session)
     except (AdapterError, ValueError) as error:
-        told = explain(error)
-        return Outcome(model, test.name, False, told.sentence if told else str(error), time.monotonic() - start)
+        failure = explain(error)
+        why = failure.sentence if failure else str(error)
+        return Outcome(model, test.name, False, why, time.monotonic() - start)
     return Outcome(model, test.name, not wrong, wrong, time.monotonic() - start, cost)

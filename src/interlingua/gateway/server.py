@@ -177,13 +177,12 @@ def serve(state: State, announce: Callable[[str], object], read: Read | None = N
     """Serve until a signal ends it. ``announce`` gets the URL; ``read`` reads the configuration again."""
     settings = state.snapshot.settings
     if settings.workers > 1 and not can_fork():
-        log.error("this system cannot run more than one process: leave `workers` out")
-        return 1
+        raise StartError("this system cannot run more than one process: leave `workers` out", 1)
     try:
         sockets = open_sockets(settings.host, settings.port, settings.workers)
     except OSError as error:
-        log.error("cannot listen on %s: %s", settings.port, error)
-        return 1
+        reason = f"cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}"
+        raise StartError(f"{reason}; choose another with --host and --port (0 takes a free port)", 1) from None
     host, port = sockets[0].getsockname()[:2]
     announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
     calm_collector()

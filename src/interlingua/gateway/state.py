@@ -190,5 +190,5 @@ def _secret(variable: str | None) -> bytes:
         return secrets.token_bytes(32)
     value = os.environ.get(variable, "")
     if len(value) < 16:
-        raise StartError(f"the variable {variable}, the secret of envelopes, has fewer than 16 characters")
+        raise StartError(f"set the variable {variable}, the secret of envelopes, to 16 characters or more")
     return value.encode()

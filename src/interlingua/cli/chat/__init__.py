@@ -19,7 +19,7 @@ EXAMPLES = """examples:
   interlingua chat --mcp 'npx -y @modelcontextprotocol/server-time'
 
 In the chat: /help lists the commands; @photo.jpg in a message sends the file; Esc Enter begins a new line;
-Ctrl-C ends an answer and keeps what there is of it, twice it leaves.
+Ctrl-C ends an answer and keeps its text so far; pressed twice, it leaves.
 """
 
 
@@ -33,15 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="go on with this one; `interlingua sessions` lists them")
     parser.add_argument("-s", "--system", metavar="TEXT", help="the system prompt")
     parser.add_argument("--tools", metavar="NAMES", help="what the model may ask for: files,shell,python")
-    parser.add_argument("--folder", default=".", metavar="FOLDER", help="where the tools work; this one")
+    parser.add_argument("--folder", default=".", metavar="FOLDER", help="where the tools work (default: here)")
     parser.add_argument("--mcp", action="append", default=[], metavar="SERVER", help="URL or command of an MCP server")
     parser.add_argument("--store", metavar="FILE", help="where conversations are kept; a SQLite file")
     parser.add_argument("--config", metavar="FILE", help="the models.yaml to read")
-    add_json(parser, "when it is over, the conversation as JSON on stdout, if that is no terminal")
+    add_json(parser, "at the end, the conversation as JSON on stdout, unless that is a terminal")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Talk."""
+    """Run the chat until the user leaves, and return the exit code."""
     if not sys.stdin.isatty():
         raise CommandError("chat needs a terminal; `interlingua ask` is for pipes and scripts")
     for module in ("prompt_toolkit", "rich"):

@@ -17,31 +17,31 @@ from ...types.loss import Loss
 from ...types.messages import Message
 from ...types.words import Role
 from ..failures import CommandError, explain
-from ..parsing import near
+from ..parsing import suggest
 from .conversation import Chat
 
-__all__ = ["COMMANDS", "obey"]
+__all__ = ["COMMANDS", "run_line"]
 
 
 class Command(NamedTuple):
-    """A command: what it does with the rest of its line, and how ``/help`` shows it."""
+    """A command: the function that gets the rest of the line, and how ``/help`` shows it."""
 
     run: Callable[[Chat, str], Awaitable[None]]
     usage: str
     summary: str
 
 
-async def obey(chat: Chat, line: str) -> None:
-    """Run the command on a line. What goes wrong is told."""
+async def run_line(chat: Chat, line: str) -> None:
+    """Run the command on a line. Errors are shown, not raised."""
     name, _, rest = line.partition(" ")
     command = COMMANDS.get(name)
     try:
         if command is None:
-            raise CommandError(f"there is no command {name}; {near(name, COMMANDS)}")
+            raise CommandError(f"there is no command {name}; {suggest(name, COMMANDS)}")
         await command.run(chat, rest.strip())
     except (AdapterError, CommandError, OSError, ValueError) as error:
-        told = explain(error)
-        chat.display.note(told.sentence if told is not None else str(error), style="red")
+        failure = explain(error)
+        chat.display.note(failure.sentence if failure is not None else str(error), style="red")
 
 
 async def _help(chat: Chat, rest: str) -> None:
@@ -50,7 +50,7 @@ async def _help(chat: Chat, rest: str) -> None:
 
 
 async def _quit(chat: Chat, rest: str) -> None:
-    chat.over = True
+    chat.is_over = True
 
 
 # ------------------------------------------------------------------------------------------------------------ the model
@@ -62,7 +62,7 @@ async def _model(chat: Chat, rest: str) -> None:
         return
     if chat.session.messages:
         plan = chat.session.plan_swap(rest)
-        for line in _told(plan, rest):
+        for line in _plan_lines(plan, rest):
             chat.display.note(line, style="yellow")
         if (await chat.question("Move? [Y/n] ")).lower() not in ("", "y", "yes"):
             chat.display.note(f"It stays with {chat.session.model}.")
@@ -71,18 +71,18 @@ async def _model(chat: Chat, rest: str) -> None:
     chat.display.note(f"{chat.session.model} answers from now on.")
 
 
-def _told(plan: SwapPlan, model: str) -> list[str]:
-    """What a move means, line by line."""
+def _plan_lines(plan: SwapPlan, model: str) -> list[str]:
+    """The lines that say what a move to another model would cost and lose."""
     cost = "of unknown price" if plan.cost_usd is None else f"${plan.cost_usd:.4f} to send once"
     cache = "the prompt cache survives" if plan.cache_survives else "the prompt cache is lost"
     lines = [f"Moving to {model}: about {plan.input_tokens} tokens, {cost}; {cache}."]
     lines += [f"It would not work: {problem}" for problem in plan.problems]
     matter = [loss for loss in plan.losses if loss.weight != "form"]
-    lines += _listed(matter) or ["Nothing would be lost."]
+    lines += _loss_lines(matter) or ["Nothing would be lost."]
     return lines
 
 
-def _listed(losses: list[Loss]) -> list[str]:
+def _loss_lines(losses: list[Loss]) -> list[str]:
     return [f"{loss.kind} ({loss.weight}) {loss.path}: {loss.reason}" for loss in losses]
 
 
@@ -96,37 +96,36 @@ async def _undo(chat: Chat, rest: str) -> None:
 
 async def _retry(chat: Chat, rest: str) -> None:
     question = chat.session.failed_question or chat.session.pop()[0]
-    await chat.say(msgspec.structs.replace(question, id=None))
+    await chat.take_turn(msgspec.structs.replace(question, id=None))
 
 
 async def _fork(chat: Chat, rest: str) -> None:
     before = chat.session
-    chat.adopt(before.fork())
+    chat.use_session(before.fork())
     chat.display.note(f"This is a fork now, {chat.session.id}; {before.id} stays as it is.")
 
 
 async def _save(chat: Chat, rest: str) -> None:
     if not rest:
         raise CommandError("/save FILE: name a file; one that ends in .db is SQLite, any other JSON")
-    chat.session.save(_place(rest))
+    chat.session.save(_path(rest))
     chat.display.note(f"Saved in {rest}.")
 
 
 async def _load(chat: Chat, rest: str) -> None:
     if not rest:
         raise CommandError("/load FILE, or the id of a conversation; `interlingua sessions` lists them")
-    store, place = chat.session.store, _place(rest)
+    store, path = chat.session.store, _path(rest)
     settings: dict[str, Any] = {"tools": chat.tools, "manager": chat.manager, "store": store}
     assert store is not None
-    is_file = place.is_file()
-    loaded = Session.load(place, **settings) if is_file else Session.load(store, rest, **settings)
-    chat.adopt(loaded)
+    loaded = Session.load(path, **settings) if path.is_file() else Session.load(store, rest, **settings)
+    chat.use_session(loaded)
     chat.display.note(f"{loaded.id}: {len(loaded.messages)} messages, {loaded.model}.")
     for message in loaded.messages[-2:]:
         chat.display.note(f"{message.role}: {_first_line(message)}")
 
 
-def _place(text: str) -> Path:
+def _path(text: str) -> Path:
     return Path(text).expanduser()
 
 
@@ -140,15 +139,15 @@ def _first_line(message: Message) -> str:
 async def _cost(chat: Chat, rest: str) -> None:
     session, usage = chat.session, chat.session.usage
     cost = "unknown" if session.cost_usd is None else f"${session.cost_usd:.5f}"
-    told = f"{usage.total_input_tokens} tokens in ({usage.cached_input_tokens} cached), {usage.output_tokens} out"
-    chat.display.note(f"{told}; cost {cost}", style="")
+    tokens = f"{usage.total_input_tokens} tokens in ({usage.cached_input_tokens} cached), {usage.output_tokens} out"
+    chat.display.note(f"{tokens}; cost {cost}", style="")
     for warning in session.report.warnings:
         chat.display.note(warning)
 
 
 async def _losses(chat: Chat, rest: str) -> None:
     matter = [loss for loss in chat.losses if loss.weight != "form"]
-    for line in _listed(matter) or ["Nothing was lost."]:
+    for line in _loss_lines(matter) or ["Nothing was lost."]:
         chat.display.note(line, style="")
 
 
@@ -163,11 +162,11 @@ async def _wire(chat: Chat, rest: str) -> None:
     row = PROVIDERS.get(chat.manager.get_adapter(id).name)
     name = rest or (row.dialect if row is not None else next(iter(DIALECTS)))
     if name not in DIALECTS:
-        raise CommandError(f"{name!r} is no dialect; {near(name, DIALECTS)}")
+        raise CommandError(f"{name!r} is no dialect; {suggest(name, DIALECTS)}")
     written = find(name).encode_request(msgspec.structs.replace(request, messages=tuple(messages), model=model))
-    chat.display.settle()
+    chat.display.finish()
     chat.display.console.print_json(msgspec.json.encode(written.body).decode())
-    for line in _listed([loss for loss in written.losses if loss.weight != "form"]):
+    for line in _loss_lines([loss for loss in written.losses if loss.weight != "form"]):
         chat.display.note(line)
 
 

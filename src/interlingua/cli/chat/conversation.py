@@ -1,4 +1,4 @@
-"""The chat itself: it reads a line, and it is a command or a turn of the conversation."""
+"""The chat itself: it reads lines and runs each as a command or as a turn of the conversation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ...types.loss import Loss
 from ...types.messages import Message
 from ...types.session_events import SessionEvent, ToolFailure, ToolResult, ToolStart
 from ...types.tools import ToolDefinition
-from ..attaching import attached
+from ..attaching import file_block
 from ..calling import manager_of
 from ..failures import CommandError, explain
 from ..known import configuration, models
 from ..places import chats_file, data_folder
-from .display import Display, described
+from .display import Display, describe_call
 from .tools import tools_for
 from .typing import line_editor
 
@@ -40,24 +40,24 @@ WELCOME = "{model} · /help lists the commands · Ctrl-C ends an answer, twice l
 
 
 class Chat:
-    """What the commands of the chat work on."""
+    """A running chat: the session, the terminal and the tools. The commands change it."""
 
     def __init__(self, session: Session, editor: PromptSession[str], display: Display, tools: list[Any]) -> None:
         self.session, self.editor, self.display, self.tools = session, editor, display, tools
         self.losses: dict[Loss, None] = {}
-        self.trusted: set[str] = set()
+        self.approved_tools: set[str] = set()
         """The tools that the user approved for the rest of the chat."""
-        self.over = False
+        self.is_over = False
         self._interrupts = 0
-        self.adopt(session)
+        self.use_session(session)
 
     @property
     def manager(self) -> ProviderManager:
-        """Where the models come from."""
+        """The manager that finds the models."""
         return self.session.manager
 
-    def adopt(self, session: Session) -> None:
-        """Go on with another session."""
+    def use_session(self, session: Session) -> None:
+        """Continue with this session."""
         session.approve = self.approve
         self.session = session
 
@@ -65,10 +65,10 @@ class Chat:
 
     async def run(self) -> None:
         """Read lines until the user leaves."""
-        from .commands import obey
+        from .commands import run_line
 
         self.display.note(WELCOME.format(model=self.session.model))
-        while not self.over:
+        while not self.is_over:
             try:
                 line = (await self.editor.prompt_async("> ")).strip()
             except KeyboardInterrupt:
@@ -78,28 +78,28 @@ class Chat:
                 return
             if line:
                 self._interrupts = 0
-                await (obey(self, line) if line.startswith("/") else self.say(line))
+                await (run_line(self, line) if line.startswith("/") else self.take_turn(line))
 
     def _interrupt(self) -> None:
         self._interrupts += 1
-        self.over = self._interrupts > 1
-        if not self.over:
+        self.is_over = self._interrupts > 1
+        if not self.is_over:
             self.display.note("Ctrl-C once more leaves.")
 
     # -------------------------------------------------------------------------------------------------------- a turn
 
-    async def say(self, content: str | Message | None) -> None:
-        """A turn: the question, the answer as it comes, tools. Whatever goes wrong is told, and the chat goes on."""
+    async def take_turn(self, content: str | Message | None) -> None:
+        """Send a question and show the answer and its calls of tools. Errors are shown, and the chat goes on."""
         try:
             await self._turn(_content(content) if isinstance(content, str) else content)
         except CancelledError:
             self._interrupts = 1
             self.display.note("(stopped; what came of the answer is kept)")
         except (AdapterError, CommandError, OSError, ValueError) as error:
-            told = explain(error)
-            self.display.note(told.sentence if told is not None else str(error), style="red")
+            failure = explain(error)
+            self.display.note(failure.sentence if failure is not None else str(error), style="red")
         finally:
-            self.display.settle()
+            self.display.finish()
             self.losses.update(dict.fromkeys(self.session.report.losses))
 
     async def _turn(self, content: Any) -> None:
@@ -136,17 +136,17 @@ class Chat:
                 pass
 
     async def approve(self, call: ToolUseBlock, definition: ToolDefinition) -> bool | str:
-        """Ask the user whether a tool may run."""
-        if definition.name in self.trusted:
+        """Ask the user whether a tool may run. Returns True, False, or the user's reason against it."""
+        if definition.name in self.approved_tools:
             return True
-        self.display.note(f"The model wants to run {described(call)}", style="yellow")
-        said = await self.question("Run it? [y]es, [n]o, [a]lways this tool, or say why not: ")
-        if said.lower() in ("a", "always"):
-            self.trusted.add(definition.name)
-        return True if said.lower() in ("y", "yes", "a", "always") else said or False
+        self.display.note(f"The model wants to run {describe_call(call)}", style="yellow")
+        reply = await self.question("Run it? [y]es, [n]o, [a]lways this tool, or say why not: ")
+        if reply.lower() in ("a", "always"):
+            self.approved_tools.add(definition.name)
+        return True if reply.lower() in ("y", "yes", "a", "always") else reply or False
 
     async def question(self, text: str) -> str:
-        """The user's answer to a question of the chat itself; nothing for Ctrl-C."""
+        """Ask the user a question and return the answer; an empty text for Ctrl-C or Ctrl-D."""
         try:
             return (await PromptSession[str]().prompt_async(text)).strip()
         except (KeyboardInterrupt, EOFError):
@@ -154,9 +154,9 @@ class Chat:
 
 
 def _content(line: str) -> list[Block]:
-    """A line as content: ``@path`` sends the file of that name."""
+    """The content for a line: the files that it names with ``@path``, then the line itself."""
     names = [name for name in FILE.findall(line) if Path(name).expanduser().is_file()]
-    return [*map(attached, names), TextBlock(line)]
+    return [*map(file_block, names), TextBlock(line)]
 
 
 # -------------------------------------------------------------------------------------------------------- start and end
@@ -186,7 +186,7 @@ async def converse(arguments: argparse.Namespace) -> int:
 
 
 def _session(arguments: argparse.Namespace, manager: ProviderManager, store: SqliteStore, tools: list[Any]) -> Session:
-    """A new session, or a stored one."""
+    """A new session, or the stored one that the options name."""
     id = arguments.session
     if arguments.resume and id is None:
         known = store.ids()

@@ -1,4 +1,4 @@
-"""What the chat writes: Markdown as it streams, thoughts dimmed, tools in a line each."""
+"""Writes to the terminal of the chat: Markdown while it streams, thinking dimmed, a line for each call of a tool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHORT = 200
 
 
 class Display:
-    """The terminal. ``text`` and ``thinking`` take an answer piece by piece; ``settle`` ends what is open."""
+    """The terminal. ``text`` and ``thinking`` take an answer piece by piece; ``finish`` ends the piece in progress."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console()
@@ -29,11 +29,11 @@ class Display:
     # ------------------------------------------------------------------------------------------------------- an answer
 
     def text(self, text: str) -> None:
-        """More of the answer. What is a finished paragraph stays; the last one is drawn anew as it grows."""
+        """Show more of the answer. Finished paragraphs are printed once; the last one is redrawn as it grows."""
         if self._thinking:
-            self.settle()
+            self.finish()
         self._pending += text
-        done, self._pending = finished(self._pending)
+        done, self._pending = split_finished(self._pending)
         if done.strip():
             self._stop()
             self.console.print(Markdown(done))
@@ -41,14 +41,14 @@ class Display:
             self._draw()
 
     def thinking(self, text: str) -> None:
-        """More of a thought."""
+        """Show more of the model's thinking."""
         if not self._thinking:
-            self.settle()
+            self.finish()
             self._thinking = True
         self.console.print(Text(text, style="dim italic"), end="")
 
-    def settle(self) -> None:
-        """What is open ends here."""
+    def finish(self) -> None:
+        """Print what is still being redrawn, and begin a new line after thinking."""
         if self._thinking:
             self.console.print()
             self._thinking = False
@@ -71,26 +71,26 @@ class Display:
     # ----------------------------------------------------------------------------------------------------------- lines
 
     def call(self, call: ToolUseBlock) -> None:
-        """A tool is run."""
-        self.settle()
-        self.console.print(Text(f"→ {described(call)}", style="cyan"))
+        """Show a call of a tool."""
+        self.finish()
+        self.console.print(Text(f"→ {describe_call(call)}", style="cyan"))
 
     def result(self, result: ToolResultBlock, *, failed: bool) -> None:
-        """What a tool returned."""
-        self.settle()
+        """Show the result of a tool."""
+        self.finish()
         text = " ".join(str(getattr(block, "text", "…")) for block in result.content)
-        self.console.print(Text(f"← {shortened(text)}", style="red" if failed else "dim"))
+        self.console.print(Text(f"← {shorten(text)}", style="red" if failed else "dim"))
 
     def note(self, text: str, style: str = "dim") -> None:
-        """A line that nobody said."""
-        self.settle()
+        """Show a line of the chat itself."""
+        self.finish()
         self.console.print(Text(text, style=style))
 
 
 class _Tail:
-    """The end of a Markdown text, as much as fits on the terminal: what has scrolled away cannot be drawn anew.
+    """The end of a Markdown text, as much as fits on the terminal: what has scrolled away cannot be redrawn.
 
-    At the right there is room for the ``^C`` that a terminal echoes.
+    Three columns at the right stay free for the ``^C`` that a terminal echoes.
     """
 
     def __init__(self, text: str) -> None:
@@ -99,20 +99,20 @@ class _Tail:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         rows = max(1, console.height - 2)
         narrower = options.update(width=max(1, options.max_width - 3))
-        for line in console.render_lines(Markdown(ending(self.text, rows)), narrower, pad=False)[-rows:]:
+        for line in console.render_lines(Markdown(last_lines(self.text, rows)), narrower, pad=False)[-rows:]:
             yield from line
             yield Segment.line()
 
 
-def ending(text: str, rows: int) -> str:
-    """The last lines of a text; of a code block, below the line that opens it."""
+def last_lines(text: str, rows: int) -> str:
+    """The last lines of a text. If it begins with a code block, the line that opens the block is kept too."""
     lines = text.splitlines(keepends=True)
     kept = lines[-rows:]
     return "".join(kept if lines == kept or not lines[0].lstrip().startswith(FENCES) else [lines[0], *kept])
 
 
-def finished(text: str) -> tuple[str, str]:
-    """The paragraphs and code blocks that are complete, and the rest."""
+def split_finished(text: str) -> tuple[str, str]:
+    """Split a text into its complete paragraphs and code blocks, and the rest."""
     lines = text.splitlines(keepends=True)
     end = 0
     fenced = False
@@ -124,13 +124,13 @@ def finished(text: str) -> tuple[str, str]:
     return "".join(lines[:end]), "".join(lines[end:])
 
 
-def described(call: ToolUseBlock) -> str:
-    """A call in a line."""
+def describe_call(call: ToolUseBlock) -> str:
+    """A call and its input in one line."""
     given = call.input_text if call.kind == "text" else msgspec.json.encode(call.input).decode()
-    return f"{call.name} {shortened(given or '')}"
+    return f"{call.name} {shorten(given or '')}"
 
 
-def shortened(text: str) -> str:
-    """A text in a line."""
+def shorten(text: str) -> str:
+    """A text in one line, cut after 200 characters."""
     line = " ".join(text.split())
     return line if len(line) <= SHORT else f"{line[:SHORT]}…"

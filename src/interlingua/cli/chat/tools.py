@@ -1,7 +1,7 @@
 """The tools of the chat: files of one folder, a shell, Python.
 
-All are marked destructive, so that the user is asked before each call: what is read is sent to a provider, and a shell
-is confined by nothing else.
+All are marked destructive, so that the user is asked before each call: what is read is sent to a provider, and nothing
+else limits what a shell can do.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 from ...agent.tools import BoundTool, tool
 from ...types.tools import ToolAnnotations
 from ..failures import CommandError
-from ..parsing import near
+from ..parsing import suggest
 
 __all__ = ["tools_for"]
 
 LONGEST = 20_000
-"""Characters of a result; the rest is left out, which the result says."""
+"""The most characters of a result. The rest is left out, and the result says so."""
 SECONDS = 300.0
 ASK = ToolAnnotations(destructive=True)
 
@@ -35,7 +35,7 @@ def tools_for(names: str | None, folder: str) -> list[BoundTool[..., Any]]:
         raise CommandError(f"--folder {folder}: there is no such folder")
     for name in wanted:
         if name not in MAKERS:
-            raise CommandError(f"--tools: {name!r} is unknown; {near(name, MAKERS)}")
+            raise CommandError(f"--tools: {name!r} is unknown; {suggest(name, MAKERS)}")
     return [tool(function, annotations=ASK) for name in wanted for function in MAKERS[name](place)]
 
 
@@ -111,12 +111,12 @@ def _settings(folder: Path) -> dict[str, Any]:
         "stdin": nothing,
         "stdout": pipe,
         "stderr": asyncio.subprocess.STDOUT,
-        "start_new_session": os.name == "posix",  # so that Ctrl-C is ours, and all of it can be ended
+        "start_new_session": os.name == "posix",  # Ctrl-C must not reach it, and its children must be ended with it
     }
 
 
 async def _output(process: asyncio.subprocess.Process) -> str:
-    """What it writes, and its exit code if that is not 0. It is ended after a while, or when the turn is."""
+    """The output of a process, and its exit code if that is not 0. It is killed after ``SECONDS`` or with the turn."""
     try:
         data, _ = await asyncio.wait_for(process.communicate(), SECONDS)
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""What the user types: history, several lines, completion of commands, models and files."""
+"""The editor of the chat's input: history, several lines, completion of commands, models and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["line_editor"]
 
 
 def line_editor(folder: Path, commands: Sequence[str], models: Callable[[], Iterable[str]]) -> PromptSession[str]:
-    """An editor that remembers what was typed in ``folder``."""
+    """An editor whose history is kept in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     keys = KeyBindings()
 
@@ -32,7 +32,7 @@ def line_editor(folder: Path, commands: Sequence[str], models: Callable[[], Iter
 
 
 class _Completer(Completer):
-    """Commands after ``/``, models after ``/model``, files after ``@``."""
+    """Completes commands after ``/``, models after ``/model`` and files after ``@``."""
 
     def __init__(self, commands: Sequence[str], models: Callable[[], Iterable[str]]) -> None:
         self.commands, self.models, self.paths = commands, models, PathCompleter(expanduser=True)
