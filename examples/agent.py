@@ -1,4 +1,4 @@
-"""An agent with tools, one of which must be approved, and with limits to what a turn may take.
+"""An agent with tools, one of which needs approval, and with a limit on the steps of a turn.
 
     python examples/agent.py anthropic:sonnet
 
@@ -44,7 +44,7 @@ def delete_file(name: str) -> str:
 
 
 def approve(use: ToolUseBlock, definition: ToolDefinition) -> bool | str:
-    """A person would be asked here; this one allows the removal of logs."""
+    """Decide about a call. A real program would ask a person; this one allows the removal of logs."""
     return True if use.input["name"].endswith(".log") else "only logs may be removed"
 
 

@@ -1,9 +1,9 @@
-"""Many questions, a few at a time, within limits, with progress, and a journal to go on from.
+"""Many questions, a few at a time, with rate limits, progress, and a journal that lets a stopped run go on.
 
     python examples/batch.py anthropic:haiku answers.jsonl
 
-Without a model's name a scripted model answers. Stop it with Ctrl-C and start it again: what is in the journal is not
-asked twice.
+Without a model's name a scripted model answers. Stop it with Ctrl-C and start it again: questions whose answers are in
+the journal are not sent again.
 """
 
 from __future__ import annotations

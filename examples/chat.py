@@ -1,9 +1,9 @@
-"""A chat in the terminal: what you type goes to the model, its words come as they are said.
+"""A chat in the terminal: your line goes to the model, and its answer is printed while it arrives.
 
     python examples/chat.py anthropic:sonnet
 
-Without a model's name a scripted model answers, which echoes. An empty line ends the chat. `interlingua chat` is the
-grown-up of this: tools, pictures, history, other models in mid-conversation.
+Without a model's name, a scripted model answers with your own words. An empty line ends the chat. `interlingua chat`
+can do more: tools, pictures, history, another model in mid-conversation.
 """
 
 from __future__ import annotations

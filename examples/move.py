@@ -1,4 +1,4 @@
-"""A conversation moves through six protocols, with a tool call in it, and says before each move what it would mean.
+"""A conversation with a tool call moves through six protocols; before each move, its cost and losses are printed.
 
     python examples/move.py
 

@@ -1,8 +1,8 @@
-"""A provider of your own: one row of data, and its models are called like all others.
+"""A provider of your own needs one row of data; then its models are called like all others.
 
     python examples/provider.py
 
-The server here is the scripted model on loopback, which plays a company's gateway that speaks OpenAI's protocol.
+Here a scripted model on loopback plays the server: a company's gateway that speaks OpenAI's protocol.
 """
 
 from __future__ import annotations

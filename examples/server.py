@@ -1,9 +1,9 @@
-"""A web endpoint that streams: POST a question, get the answer's words as server-sent events.
+"""A web endpoint that streams: POST a question, get the text of the answer as server-sent events.
 
     MODEL=anthropic:sonnet uvicorn examples.server:app
     curl -N -d '{"question": "Hello?"}' http://127.0.0.1:8000/ask
 
-A visitor who leaves closes the connection to the provider too. For an endpoint that speaks a vendor's own protocol,
+If a visitor disconnects, the call to the provider ends too. For an endpoint that speaks a vendor's own protocol,
 see `relay_stream`; for a server of that kind, `interlingua serve`.
 """
 

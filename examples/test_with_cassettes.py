@@ -1,4 +1,4 @@
-"""Tests of an application on what a provider really answered: recorded once, played without network and key.
+"""Tests of an application with real answers of a provider: recorded once, then replayed without network and key.
 
     pytest examples/test_with_cassettes.py
 
@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def summarise(client: Client, text: str) -> str:
-    """The application: what is tested."""
+    """The application that is tested."""
     return client.complete(Request(f"Summarise in one line: {text}", max_output_tokens=100)).text.strip()
 
 

@@ -1,4 +1,4 @@
-"""An answer as a value: what does not fit goes back to the model with the reason, and then fits.
+"""A typed answer: one that does not fit the type goes back to the model with the reason, and is corrected.
 
     python examples/typed.py openai:gpt-5
 

@@ -2,7 +2,7 @@
 
 ``python examples/compare/run.py [PAGE] [--only TASK] [--peers FOLDER]`` prints a table and writes it into PAGE. Other
 libraries are installed into FOLDER (default: ``compare`` inside the environment), from the package registries. One that
-cannot be installed is named and left out. Nothing is asked but a server on this machine.
+cannot be installed is named and left out. All requests go to a server on this machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BEGIN, END = "<!-- compared -->", "<!-- end -->"
 
 
 class Result(NamedTuple):
-    """One task with one library: lines of code, wall time, and what was lost; ``why`` it was not run."""
+    """One task with one library: lines of code, wall time, and what was lost; or ``why`` it was not run."""
 
     lines: int = 0
     seconds: float = 0.0
@@ -59,7 +59,7 @@ class Peers:
         self.folder, self.why = folder, "" if folder is not None else "not installed"
 
     def command(self, library: str, path: Path) -> list[str] | None:
-        """How a program is run; None where its library is not installed."""
+        """The command that runs a program; None if its library is not installed."""
         if library == "interlingua":
             return [sys.executable, str(path)]
         if self.folder is None:
@@ -70,12 +70,12 @@ class Peers:
         node = shutil.which("node")
         if node is None or not (self.folder / "js" / "node_modules" / "ai").exists():
             return None
-        beside = self.folder / "js" / f"{path.parent.name}_{path.name}"  # modules are looked for beside the program
-        shutil.copyfile(path, beside)
-        return [node, str(beside)]
+        copy = self.folder / "js" / f"{path.parent.name}_{path.name}"  # node searches modules beside the program
+        shutil.copyfile(path, copy)
+        return [node, str(copy)]
 
     def install(self) -> None:
-        """Install what is missing."""
+        """Install the libraries that are missing."""
         assert self.folder is not None
         self.folder.mkdir(parents=True, exist_ok=True)
         if not (self.folder / "py" / "ready").exists():
@@ -93,7 +93,7 @@ class Peers:
 
 
 def run(task: Task, library: str, peers: Peers, runs: int = RUNS) -> Result:
-    """Run a program some times, each time against a new server; what was lost in any of the runs."""
+    """Run a program several times, each time with a new server. The result has what was lost in any run."""
     path = program(task, library)
     if not path.exists():
         return Result(why="the library has nothing for it")
@@ -106,14 +106,14 @@ def run(task: Task, library: str, peers: Peers, runs: int = RUNS) -> Result:
         script = task.script()
         with LoopbackServer.in_thread(script) as server:
             begun = time.perf_counter()
-            report = ask(command, server.url)
+            report = report_of(command, server.url)
             seconds.append(time.perf_counter() - begun)
         lost |= dict.fromkeys(task.judge(report, script))
     return Result(lines_of(path), statistics.median(seconds), tuple(lost))
 
 
-def ask(command: Sequence[str], url: str) -> Report:
-    """The last line that a program prints; what went wrong where it is no report."""
+def report_of(command: Sequence[str], url: str) -> Report:
+    """Run a program and return its report, the last line that it prints; if that is no report, an error."""
     env = {**os.environ, "BASE": url, "NO_COLOR": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "HOME": str(HERE)}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=env, check=False)
@@ -122,12 +122,12 @@ def ask(command: Sequence[str], url: str) -> Report:
     try:
         report: Report = json.loads(done.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError):
-        said = [line.strip() for line in done.stderr.splitlines() if "Error" in line]
-        return {"error": (said or ["it printed nothing"])[-1][:100]}
+        errors = [line.strip() for line in done.stderr.splitlines() if "Error" in line]
+        return {"error": (errors or ["it printed nothing"])[-1][:100]}
     return report
 
 
-def told(result: Result) -> str:
+def summary(result: Result) -> str:
     if result.why:
         return result.why
     lost = f"lost: {', '.join(result.lost)}" if result.lost else "nothing lost"
@@ -140,7 +140,7 @@ def table(results: dict[tuple[str, str], Result]) -> Iterator[str]:
     yield "|---" * (1 + len(LIBRARIES)) + "|"
     for task in TASKS:
         if (task.name, "interlingua") in results:
-            cells = (told(results[task.name, library]).replace("; ", "<br>") for library in LIBRARIES)
+            cells = (summary(results[task.name, library]).replace("; ", "<br>") for library in LIBRARIES)
             yield f"| **{task.name}**: {task.about} | " + " | ".join(cells) + " |"
 
 
@@ -151,19 +151,19 @@ def main() -> None:
     options.add_argument("--library", help="one library")
     options.add_argument("--runs", type=int, default=RUNS)
     options.add_argument("--peers", type=Path, default=Path(sys.prefix, "compare"))
-    asked = options.parse_args()
-    peers = Peers(asked.peers)
+    arguments = options.parse_args()
+    peers = Peers(arguments.peers)
     peers.install()
     results: dict[tuple[str, str], Result] = {}
     for task in TASKS:
         for library in LIBRARIES:
-            if asked.only in (None, task.name) and asked.library in (None, library):
-                results[task.name, library] = run(task, library, peers, asked.runs)
-                print(f"{task.name:8} {library:12} {told(results[task.name, library])}", flush=True)
-    if asked.page is not None:
-        text = asked.page.read_text("utf-8")
+            if arguments.only in (None, task.name) and arguments.library in (None, library):
+                results[task.name, library] = run(task, library, peers, arguments.runs)
+                print(f"{task.name:8} {library:12} {summary(results[task.name, library])}", flush=True)
+    if arguments.page is not None:
+        text = arguments.page.read_text("utf-8")
         head, rest = text.split(BEGIN)
-        asked.page.write_text(f"{head}{BEGIN}\n{chr(10).join(table(results))}\n{END}{rest.split(END)[1]}", "utf-8")
+        arguments.page.write_text(f"{head}{BEGIN}\n{chr(10).join(table(results))}\n{END}{rest.split(END)[1]}", "utf-8")
 
 
 if __name__ == "__main__":

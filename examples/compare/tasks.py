@@ -1,8 +1,8 @@
 """The tasks of the comparison: what the local server answers, and how a program's report is judged.
 
-A program is a file ``<task>/<library>.py`` (or ``.mjs``). It gets the server's URL in ``BASE``, does the task as its
-library's documentation teaches, and prints one line of JSON that says what it knows afterwards. A judge names what is
-missing in that report, or in what the server was asked.
+A program is a file ``<task>/with_<library>.py`` (or ``.mjs``). It gets the server's URL in ``BASE``, does the task as
+its library's documentation teaches, and prints a report: one line of JSON with its results. A judge names what is
+missing in the report, or in the requests that the server got.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Report = dict[str, Any]
 
 
 class Task(NamedTuple):
-    """A task: what it is, a new server script, and what is wrong with a report."""
+    """A task: its description, a function that makes a new script of the server, and the judge of a report."""
 
     name: str
     about: str
@@ -100,14 +100,14 @@ VERDICT = {"score": 7, "reason": "clear, but long"}
 
 
 def _verdict(answers: list[dict[str, Any]]) -> Callable[[Request], Step]:
-    """Answers in the way that the request asks for: as JSON, or by calling the tool that stands for it."""
+    """Answer in the way that the request wants: as JSON, or as a call of the tool that takes the result."""
 
     def answer(request: Request) -> Step:
-        said = answers.pop(0) if len(answers) > 1 else answers[0]
+        values = answers.pop(0) if len(answers) > 1 else answers[0]
         tool = next((tool for tool in request.tools if tool.extras is not None), None)
         if request.output_schema is None and tool is not None:
-            return Step(content=(ToolUseBlock("", getattr(tool, "name", ""), input=said),))
-        return Step(text=json.dumps(said))
+            return Step(content=(ToolUseBlock("", getattr(tool, "name", ""), input=values),))
+        return Step(text=json.dumps(values))
 
     return answer
 
@@ -130,7 +130,7 @@ COST = CALLS * (10 * 0.15 + 2 * 0.60) / 1e6  # gpt-4o-mini
 
 
 class Counting(Script):
-    """A script that refuses every 25th request once, and remembers how many were served at one time."""
+    """A script that refuses every 25th request, and records how many requests came at the same time."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""What every program here shares: tasks come in as lines of JSON, and for each one line goes out.
+"""Shared by all programs here: they read tasks as lines of JSON, and write one line for each.
 
 A task is ``{"verb": "request" | "answer" | "stream", "source", "target", "body", "model", "stream"}``; the body of a
-stream is the text that came. A line out is ``{"body", "told"}`` (what was made of it, and what was said to be lost),
-``{"refused"}`` (the library says that it does not do this) or ``{"error"}``. The first line out is the version.
+stream is its text. A result is ``{"body", "told"}`` (the translation, and the losses that the library reported),
+``{"refused"}`` (the library says that it cannot do this) or ``{"error"}``. The first line written is the version.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 
 class RefusedError(Exception):
-    """The library says in words of its own that it does not translate this."""
+    """The library itself says that it does not translate this."""
 
 
 def versions(*packages):
@@ -21,7 +21,7 @@ def versions(*packages):
 
 
 def serve(version, verbs):
-    """Answer every task of standard input; ``verbs`` are functions of a task that return ``(body, told)``."""
+    """Run every task of standard input; ``verbs`` are functions of a task that return ``(body, told)``."""
     out = sys.stdout
     print(json.dumps({"version": version}), file=out, flush=True)
     for line in sys.stdin:
@@ -38,7 +38,7 @@ def serve(version, verbs):
 
 
 def plain(value):
-    """Values of a library's own types."""
+    """The JSON value for an object of a library's own type."""
     if hasattr(value, "model_dump"):
         return value.model_dump(exclude_none=True, mode="json")
     if isinstance(value, bytes):
@@ -56,7 +56,7 @@ def frames(text):
 
 
 def events(written, named):
-    """Server-sent events: ``named`` protocols say the event's type in a line of its own."""
+    """Events as server-sent events; if ``named``, each has an ``event:`` line with its type."""
     for event in written:
         name = f"event: {event['type']}\n" if named and "type" in event else ""
         yield f"{name}data: {json.dumps(event)}\n\n"

@@ -1,1 +1,1 @@
-"""``python -m interlingua.demo``: an agent at work, moved from provider to provider; no key, only loopback."""
+"""``python -m interlingua.demo``: an agent that moves from provider to provider; it needs no key, only loopback."""

@@ -1,4 +1,4 @@
-"""Runs the demo: seven turns of one conversation, over real HTTP on loopback, through all six dialects and home."""
+"""Runs the demo: seven turns of one conversation, over HTTP on loopback, through all six dialects and back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ interlingua local get smollm2, interlingua chat local:smollm2."""
 
 
 async def main() -> None:
-    """The whole demo."""
+    """Run the whole demo."""
     logging.getLogger("interlingua").addHandler(logging.NullHandler())  # losses are printed, turn by turn
     async with LoopbackServer(script()) as server, _providers(server.url) as manager:
         pricing = Pricing(PRICES, edition="demo")
@@ -43,11 +43,11 @@ async def main() -> None:
 
 
 def _providers(url: str) -> ProviderManager:
-    """The six providers as they are, but at another address."""
+    """The providers of the demo, with their requests sent to ``url``."""
     manager = ProviderManager(environment={})
     for name in dict.fromkeys(name for name, _ in TURNS):
-        told = {"api_key": "no-key-needed", "base_url": url, "options": {"region": "loopback"}}
-        manager.register(name, None, told)
+        settings = {"api_key": "no-key-needed", "base_url": url, "options": {"region": "loopback"}}
+        manager.register(name, None, settings)
     return manager
 
 
@@ -61,14 +61,14 @@ async def _turn(session: Session, name: str, text: str) -> None:
 
 
 def _show_wire(session: Session) -> None:
-    """The first turn, as each dialect says it."""
+    """Print the first turn as each dialect writes it."""
     print("\n── the first turn on the wire, in all six dialects")
     for line in wire_forms(session.messages[:3]):
         print(line)
 
 
 def _show_home(script: Script) -> None:
-    """What was signed at home is given back at home, and to nobody else."""
+    """Print that the signed thinking of the first turn went back to its issuer, unchanged, and to nobody else."""
     kept = [any(isinstance(b, ThinkingBlock) for m in request.messages for b in m.content) for request in script.seen]
     said = [block for m in script.seen[-1].messages for block in m.content if isinstance(block, ThinkingBlock)]
     same = [block.signature for block in said] == [THOUGHT.signature]
@@ -81,5 +81,5 @@ def _show_home(script: Script) -> None:
 if __name__ == "__main__":
     try:
         asyncio.run(main())
-    except BrokenPipeError:  # whoever read along has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

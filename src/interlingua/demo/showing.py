@@ -1,4 +1,4 @@
-"""How the demo prints: a transcript, and one turn as it goes over the wire in every dialect."""
+"""The output of the demo: a transcript, and one turn as it goes over the wire in every dialect."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ MARKS = {"user": "user  ", "assistant": "model ", "tool": "tool  "}
 
 
 def transcript(messages: Sequence[Message], report: Report) -> Iterator[str]:
-    """What was said in one turn, then what it cost and what was lost on the way."""
+    """The lines for one turn: its messages, then its cost and its losses."""
     for message in messages:
         for block in message.content:
-            yield _wrapped(f"{MARKS[message.role]}  {_shown(block)}")
-    yield f"        {_bill(report)}"
+            yield _wrap(f"{MARKS[message.role]}  {_block_text(block)}")
+    yield f"        {_cost_line(report)}"
     yield from _losses(report.losses)
 
 
-def _shown(block: Block) -> str:
+def _block_text(block: Block) -> str:
     if isinstance(block, TextBlock):
         return block.text
     if isinstance(block, ThinkingBlock):
@@ -36,36 +36,36 @@ def _shown(block: Block) -> str:
     if isinstance(block, ToolUseBlock):
         return f"→ {block.name}({', '.join(f'{key}={value!r}' for key, value in block.input.items())})"
     if isinstance(block, ToolResultBlock):
-        told = " ".join(part.text for part in block.content if isinstance(part, TextBlock)).replace("\n", ", ")
-        return f"← {'failed: ' if block.is_error else ''}{told}"
+        text = " ".join(part.text for part in block.content if isinstance(part, TextBlock)).replace("\n", ", ")
+        return f"← {'failed: ' if block.is_error else ''}{text}"
     return f"({block.type})"
 
 
-def _bill(report: Report) -> str:
+def _cost_line(report: Report) -> str:
     usage, calls = report.usage, "1 call" if report.steps == 1 else f"{report.steps} calls"
     cost = "price unknown" if report.cost_usd is None else f"${report.cost_usd:.6f}"
     return f"{calls}, {usage.total_input_tokens} tokens in, {usage.output_tokens} out, {cost}"
 
 
 def _losses(losses: Iterable[Loss]) -> Iterator[str]:
-    """One line for each kind and reason: a loop says its losses with every call, a history for every message."""
+    """One line for each kind and reason, because losses repeat with every call of a turn and every message."""
     places: dict[tuple[str, str], dict[str, None]] = {}
     for loss in losses:
         places.setdefault((loss.kind, loss.reason), {})[loss.path] = None
     for (kind, reason), found in places.items():
         more = f" (+{len(found) - 1})" if len(found) > 1 else ""
-        yield _wrapped(f"        {kind} {next(iter(found))}{more}: {reason}")
+        yield _wrap(f"        {kind} {next(iter(found))}{more}: {reason}")
 
 
-def _wrapped(line: str) -> str:
+def _wrap(line: str) -> str:
     return "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent=" " * 10, drop_whitespace=False))
 
 
 def wire_forms(messages: Sequence[Message]) -> Iterator[str]:
-    """Some messages in the words of each dialect, as its own server would get them, and what it would not get."""
+    """Messages as the server of each dialect would get them, and what would be lost."""
     for name in DIALECTS:
         encoded = dialect(name).encode_messages(messages)
         yield f"\n{name}"
         for item in encoded.body:
-            yield _wrapped(f"  {msgspec.json.encode(item).decode()}")
+            yield _wrap(f"  {msgspec.json.encode(item).decode()}")
         yield from _losses(encoded.losses)

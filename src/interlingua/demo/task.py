@@ -1,4 +1,4 @@
-"""The task of the demo: three tools, seven turns, each with another provider, and the script of the model's part."""
+"""The task of the demo: three tools, seven turns, each with another provider, and the script of the model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Desk:
 
     @property
     def tools(self) -> list[Callable[..., str]]:
-        """All of them."""
+        """All tools."""
         return [self.weather, self.write_file, self.read_file]
 
 
@@ -75,7 +75,7 @@ def _text(text: str) -> tuple[Block, ...]:
 
 THOUGHT = ThinkingBlock("Neither city needs the other: ask for both.", signature="c2lnbmVkLWJ5LXRoZS1pc3N1ZXI=")
 
-# By what was said last (the user's words, or after tools how many results there are): what the model answers.
+# The model's answer by the last text of the conversation: the user's, or the first result of the tools.
 ANSWERS: dict[str, tuple[Block, ...]] = {
     TURNS[0][1]: (THOUGHT, _call("weather", 1, city="Oslo"), _call("weather", 2, city="Lima", unit="C")),
     "-3 °C, snow": _text("Oslo: -3 °C and snow. Lima did not answer."),
@@ -93,7 +93,7 @@ ANSWERS: dict[str, tuple[Block, ...]] = {
 
 
 def script() -> Script:
-    """The model: it knows this task and no other."""
+    """The scripted model, which can answer only this task."""
     return Script(lambda request: Step(content=ANSWERS[_last_words(request)]))
 
 
