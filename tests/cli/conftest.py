@@ -15,7 +15,7 @@ from interlingua.models.providers import PROVIDERS
 def here(
     capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[..., Done]:
-    """The command, on a machine where nothing is configured but what the test says."""
+    """Runs the command on a machine where only what the test sets is configured."""
     keys = {key for row in PROVIDERS.values() for key in row.auth.keys} | {"INTERLINGUA_CONFIG"}
     for key in keys:
         monkeypatch.delenv(key, raising=False)

@@ -1,4 +1,4 @@
-"""Running the command: in this process, or in one of its own."""
+"""Runs the command in this process, or in a new one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
 
 class Done(NamedTuple):
-    """What a command left behind."""
+    """The exit code and the output of a command."""
 
     code: int
     out: bytes
@@ -38,11 +38,11 @@ def command(
 
 
 def process(*words: str, home: Path, stdin: bytes = b"", **environment: str) -> Done:
-    """Run it as a user does, with nothing in the environment but what is given."""
+    """Run the command in a new process, with only the given variables in its environment."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
-    told = {**kept, "HOME": str(home), "PYTHONPATH": SOURCE, "PYTHONWARNINGS": "error", **environment}
+    variables = {**kept, "HOME": str(home), "PYTHONPATH": SOURCE, "PYTHONWARNINGS": "error", **environment}
     line = [sys.executable, "-m", "interlingua", *words]
-    done = subprocess.run(line, input=stdin, capture_output=True, env=told, check=False, timeout=60, cwd=home)
+    done = subprocess.run(line, input=stdin, capture_output=True, env=variables, check=False, timeout=60, cwd=home)
     return Done(done.returncode, done.stdout, done.stderr.decode())
 
 

@@ -1,4 +1,4 @@
-"""A pseudo-terminal with a program in it: what it shows is read, what a user would type is written."""
+"""A program in a pseudo-terminal: tests read what it shows and type for the user."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ LAUNCH = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); 
 
 
 class Terminal:
-    """``interlingua …`` in a terminal of its own, with nothing in the environment but what is given."""
+    """``interlingua …`` in a new terminal, with only the given variables in its environment."""
 
     def __init__(self, *words: str, home: Path, width: int = 100, environment: dict[str, str]) -> None:
         self._ours, theirs = pty.openpty()
         ioctl(self._ours, TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-        told = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm-256color", "PYTHONPATH": SOURCE}
-        told |= {"PROMPT_TOOLKIT_NO_CPR": "1", "PYTHONWARNINGS": "error"} | environment
+        variables = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm-256color", "PYTHONPATH": SOURCE}
+        variables |= {"PROMPT_TOOLKIT_NO_CPR": "1", "PYTHONWARNINGS": "error"} | environment
         line = [sys.executable, "-c", LAUNCH, sys.executable, "-m", "interlingua", *words]
         self.process = subprocess.Popen(
-            line, stdin=theirs, stdout=theirs, stderr=theirs, env=told, cwd=home, start_new_session=True
+            line, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=home, start_new_session=True
         )
         os.close(theirs)
         self.shown = ""
         self._seen = 0
 
     def type(self, text: str) -> None:
-        """Type this, as it is."""
+        """Type a text without Enter."""
         os.write(self._ours, text.encode())
 
     def press(self, text: str) -> None:
-        """Type this when a prompt waits for it."""
+        """Type a text as soon as a prompt waits for input."""
         end = time.monotonic() + PATIENCE
         while self.shown.rfind(PROMPTING) <= self.shown.rfind(PROMPTED):
             if time.monotonic() > end or not self._read():
@@ -57,18 +57,18 @@ class Terminal:
         self.type(text)
 
     def enter(self, text: str) -> None:
-        """Type a line when a prompt waits for it."""
+        """Type a line as soon as a prompt waits for input."""
         self.press(f"{text}\r")
 
     def expect(self, text: str) -> str:
-        """Wait until this is shown, behind what was expected before. Returns what was shown up to its end."""
+        """Wait until a text is shown, after the text that was expected before. Returns the output up to its end."""
         end = time.monotonic() + PATIENCE
         while True:
             plain = ANSI.sub("", self.shown)
             found = plain.find(text, self._seen)
             if found >= 0:
-                told, self._seen = plain[self._seen : found + len(text)], found + len(text)
-                return told
+                shown, self._seen = plain[self._seen : found + len(text)], found + len(text)
+                return shown
             if time.monotonic() > end or not self._read():
                 raise AssertionError(f"{text!r} was not shown. The end of what was:\n{plain[self._seen :][-3000:]}")
 

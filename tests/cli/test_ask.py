@@ -1,4 +1,4 @@
-"""``interlingua ask``, and the first mistakes of a new user: each is told in a sentence that says what to do."""
+"""``interlingua ask``, and the first mistakes of a new user: each gets a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def test_an_answer_is_written(here: Any) -> None:
 
 def test_what_stdin_holds_is_asked_too(here: Any) -> None:
     assert here("ask", "-m", "embedded:", stdin=b"From a pipe").out == b"You said: From a pipe\n"
-    told = here("ask", "-m", "embedded:", "--json", "Sum up:", stdin=b"a long text").out
-    assert json.loads(told)["text"] == "You said: Sum up: a long text"
+    output = here("ask", "-m", "embedded:", "--json", "Sum up:", stdin=b"a long text").out
+    assert json.loads(output)["text"] == "You said: Sum up: a long text"
 
 
 def test_json_has_all_that_is_known(here: Any) -> None:
-    told = json.loads(here("ask", "-m", "embedded:gemini", "--json", "hi").out)
-    assert (told["provider"], told["stop_reason"], told["cost_usd"]) == ("embedded", "end_turn", 0.0)
-    assert told["usage"]["output_tokens"] > 0
+    result = json.loads(here("ask", "-m", "embedded:gemini", "--json", "hi").out)
+    assert (result["provider"], result["stop_reason"], result["cost_usd"]) == ("embedded", "end_turn", 0.0)
+    assert result["usage"]["output_tokens"] > 0
 
 
 def test_files_are_sent(here: Any, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def refused(error: ErrorClass, message: str, status: int | None = None) -> Step:
 
 
 MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], int, tuple[str, ...]]] = {
-    # what was done wrong: the words, the environment, the exit code, what is said
+    # the mistake: the words, the environment, the exit code, parts of the message
     "no key": (("hi",), {}, 3, ("no provider has a key", "ANTHROPIC_API_KEY")),
     "no key for this one": (("-m", "mistral:fast", "hi"), {}, 3, ("set MISTRAL_API_KEY",)),
     "misspelt provider": (("-m", "antropic:opus", "hi"), {}, 3, ("did you mean 'anthropic'?",)),
@@ -100,7 +100,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], int, tuple[str, ...]]
         {},
         3,
         ("set ANTHROPIC_API_KEY",),
-    ),  # the name is understood
+    ),  # the name itself is accepted
     "no scheme": (("hi",), {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "llm.example.com"}, 3, ("http:// or https://",)),
     "local server down": (
         ("-m", "ollama:llama3", "hi"),
@@ -180,10 +180,10 @@ def test_a_key_in_the_file_is_a_note(here: Any, tmp_path: Path) -> None:
     for words in (("ask", "-m", "embedded:", "hi"), ("check", "--all")):
         done = here(*words, "--config", str(tmp_path / "m.yaml"))
         assert done.code == 0
-        told = (done.out + done.err.encode()).decode()
-        assert told.count("adapters.openai contains a key") == 1
-        assert "UserWarning" not in told
-        assert "canary" not in told
+        output = (done.out + done.err.encode()).decode()
+        assert output.count("adapters.openai contains a key") == 1
+        assert "UserWarning" not in output
+        assert "canary" not in output
 
 
 def test_an_unsupported_file(here: Any, tmp_path: Path) -> None:
@@ -203,6 +203,6 @@ def test_a_missing_extra(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_errors_as_json(here: Any) -> None:
     done = here("ask", "--json", "hi")
-    told = json.loads(done.err)["error"]
-    assert (told["class"], told["exit"]) == ("auth", 3)
-    assert "ANTHROPIC_API_KEY" in told["message"]
+    error = json.loads(done.err)["error"]
+    assert (error["class"], error["exit"]) == ("auth", 3)
+    assert "ANTHROPIC_API_KEY" in error["message"]

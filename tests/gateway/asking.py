@@ -26,7 +26,7 @@ def body_of(name: str, request: Request = QUESTION) -> Any:
 
 
 def judge(name: str, body: Any) -> tuple[str, Any]:
-    """Text and calls of a whole answer, as the vendor's own client reads it."""
+    """Read a whole answer with the vendor's own client and check its text and calls."""
     client = CLIENTS[name]
     view = client.view(client.reads(body))
     return view.text, [call[1:] for call in view.calls]

@@ -1,4 +1,4 @@
-"""A provider whose streams begin and then wait for the test: what is open while a gateway is reloaded or stopped."""
+"""A provider whose streams begin and then wait for the test, to be open while a gateway is reloaded or stopped."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class HeldUpstream:
 
 
 class Reading:
-    """One request of a client, over a socket of its own."""
+    """One request of a client, over its own connection, whose answer is read piece by piece."""
 
     def __init__(self, url: str, path: str, body: dict[str, Any], **headers: str) -> None:
         self._port = int(url.rpartition(":")[2])
@@ -94,10 +94,10 @@ class Reading:
         self.read = b""
 
     async def say(self, length: int | None = None) -> None:
-        """Send it, or so much of it."""
+        """Send the request, or only its first bytes."""
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
-        told = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in self._headers.items())
-        head = f"POST {self._path} HTTP/1.1\r\nhost: x\r\n{told}content-length: {len(self._body)}\r\n\r\n"
+        headers = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in self._headers.items())
+        head = f"POST {self._path} HTTP/1.1\r\nhost: x\r\n{headers}content-length: {len(self._body)}\r\n\r\n"
         self._writer.write((head.encode() + self._body)[:length])
 
     async def begin(self, until: bytes, *, at_once: int = 65536) -> None:
@@ -109,7 +109,7 @@ class Reading:
             self.read += came
 
     async def rest(self) -> bytes:
-        """All of the answer, up to its end or to the end of the connection."""
+        """Read the answer up to its end, or to the end of the connection. Returns all that was read."""
         with suppress(ConnectionError):
             while not self.ended and (came := await self._reader.read(65536)):
                 self.read += came
@@ -118,14 +118,14 @@ class Reading:
 
     @property
     def ended(self) -> bool:
-        """Whether the answer has come to its end, which one that was broken off has not."""
+        """Whether the answer is complete; False if it was broken off."""
         return self.read.endswith(b"\r\n0\r\n\r\n")
 
     async def some(self, length: int) -> None:
-        """Read so many bytes, and forget them."""
+        """Read so many bytes, and discard them."""
         while length > 0:
             length -= len(await self._reader.read(min(length, 65536)))
 
     def leave(self) -> None:
-        """Close the connection, whatever is still to come."""
+        """Close the connection, even if the answer is not complete."""
         self._writer.transport.abort()

@@ -1,4 +1,4 @@
-"""HTTP without a library in between: what goes over the wire is what the tests say."""
+"""HTTP without a client library, so that tests choose every byte that goes over the wire."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_DELETE = do_POST  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Quiet."""
+        """Write nothing."""
 
 
 @contextmanager

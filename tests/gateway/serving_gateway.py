@@ -1,4 +1,4 @@
-"""A gateway on loopback, in a thread of its own, before scripted providers that speak real dialects over real HTTP."""
+"""A gateway on loopback, in a thread, in front of scripted providers that speak real dialects over real HTTP."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MODEL = "served-model"
 
 
 class Served(NamedTuple):
-    """A running gateway: what it shares among calls, and its URL."""
+    """A running gateway: its state and its URL."""
 
     state: State
     url: str
 
 
 def manager_for(upstream: LoopbackServer, **settings: Any) -> ProviderManager:
-    """Every provider's row, its base URL on loopback."""
+    """A manager of all providers, whose base URLs are replaced by one on loopback."""
     settings = {"environment": {"AWS_REGION": "us-east-1"}, "on_loss": "allow", **settings}
     manager = ProviderManager(**settings)
     for name in UPSTREAMS.values():

@@ -92,8 +92,8 @@ def test_the_last_result_of_a_run_counts_and_stands_in_the_page(tmp_path: Path) 
     for passed, what in ((False, "ran a call that was never finished"), (True, "gave up")):
         append(file, Result(cell, passed, what, "2.1", DONE))
     page.write_text((Path(__file__).parents[2] / "docs" / "agents.md").read_text())
-    told = rewrite(page, read(file))
-    assert "1 of 1 runs pass. claude 2.1." in told
-    assert "gave up, 1 s (gemini)" in told
-    page.write_text(told)
-    assert rewrite(page, read(file)) == told
+    text = rewrite(page, read(file))
+    assert "1 of 1 runs pass. claude 2.1." in text
+    assert "gave up, 1 s (gemini)" in text
+    page.write_text(text)
+    assert rewrite(page, read(file)) == text

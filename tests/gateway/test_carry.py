@@ -1,4 +1,4 @@
-"""Signatures and encrypted reasoning across a client of another dialect: the second turn brings them home."""
+"""Signatures and encrypted reasoning with a client of another dialect: the second turn returns them to their issuer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIGNATURE = "c2lnbmVkIGJ5IHRoZSBpc3N1ZXI="
 CALL = ToolUseBlock("call_1", "add", input={"a": 1, "b": 2})
 THOUGHT = ThinkingBlock("Adding is easy.", signature=SIGNATURE)
 ISSUED: dict[str, tuple[Any, ...]] = {
-    # what each provider signs or encrypts, in one turn that calls a tool
+    # what each provider signs or encrypts in one turn with a call of a tool
     CLAUDE: (THOUGHT, RedactedThinkingBlock("ZW5jcnlwdGVk"), CALL),
     RESPONSES: (THOUGHT, CALL),
     GEMINI: (
@@ -59,7 +59,7 @@ def first_turn(client: str, stream: bool) -> tuple[str, Any]:
 
 
 def answered(client: str, body: bytes, stream: bool) -> Response:
-    """The answer as a client reads it, which knows nothing of the gateway."""
+    """The answer as a client reads it that does not know about envelopes."""
     if stream:
         return fold(decode_stream([body], dialect=client))
     return dialect(client).decode_response(json.loads(body))

@@ -36,7 +36,7 @@ def asked(items: list[Any], **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("upstream", ELSEWHERE)
 def test_a_trigger_gives_exactly_one_compaction_item(upstream: str) -> None:
-    """Codex refuses an answer with none, and with two."""
+    """Codex refuses an answer without a ``compaction`` item or with two."""
     with served(Script(SUMMARY, SUMMARY), dialect=upstream) as (running, provider):
         for stream in (False, True):
             got = fetch(running.url, "/v1/responses", asked([*HISTORY, TRIGGER], stream=stream))
@@ -70,8 +70,8 @@ def test_the_endpoint_gives_what_the_user_said_and_one_item(upstream: str) -> No
             later = [*items, {"role": "user", "content": "And now?"}]
             assert client.responses.create(model="asked", input=later).output_text == "Done."
         history = provider.script.seen[-1].messages
-        said = "\n".join(message.text for message in history)
-        assert SUMMARY in said
+        texts = "\n".join(message.text for message in history)
+        assert SUMMARY in texts
         assert "And now?" in history[-1].text
         assert ENVELOPE not in str(history)
 

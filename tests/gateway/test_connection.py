@@ -1,4 +1,4 @@
-"""One connection of a client: what goes over the wire, byte for byte, whatever the client sends."""
+"""One connection of a client: the exact bytes of the answers, to any bytes that the client sends."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def running() -> Iterator[Served]:
 
 def request(path: str = CHAT_PATH, *headers: str, body: bytes | None = None, version: str = "1.1") -> bytes:
     payload = json.dumps({**body_of(CHAT), "model": "x"}).encode() if body is None else body
-    told = "".join(f"{line}\r\n" for line in ("host: x", *headers, f"content-length: {len(payload)}"))
-    return f"POST {path} HTTP/{version}\r\n{told}\r\n".encode() + payload
+    lines = "".join(f"{line}\r\n" for line in ("host: x", *headers, f"content-length: {len(payload)}"))
+    return f"POST {path} HTTP/{version}\r\n{lines}\r\n".encode() + payload
 
 
 class Client(socket.socket):
@@ -71,8 +71,8 @@ class Client(socket.socket):
     def exactly(self, length: int) -> bytes:
         while len(self.unread) < length:
             self.unread += self.recv(65536)
-        said, self.unread = self.unread[:length], self.unread[length:]
-        return said
+        part, self.unread = self.unread[:length], self.unread[length:]
+        return part
 
     def is_closed(self) -> bool:
         return self.recv(1) == b""
@@ -90,11 +90,11 @@ def test_a_short_answer_has_its_length_and_the_connection_stays(running: Served)
 
 def test_requests_may_come_at_once_and_in_pieces(running: Served) -> None:
     with Client(running) as client:
-        said = request() + request("/nothing") + b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
-        for at in range(0, len(said), 7):
-            client.sendall(said[at : at + 7])
+        data = request() + request("/nothing") + b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+        for at in range(0, len(data), 7):
+            client.sendall(data[at : at + 7])
         assert [client.answer()[0] for _ in range(3)] == [200, 404, 200]
-        client.sendall(said)
+        client.sendall(data)
         assert [client.answer()[0] for _ in range(3)] == [200, 404, 200]
 
 
@@ -104,8 +104,8 @@ def test_the_connection_is_closed_when_the_client_wants_it(
 ) -> None:
     with Client(running) as client:
         client.sendall(request(CHAT_PATH, *headers, version=version))
-        status, told, _ = client.answer()
-        assert (status, told["connection"]) == (200, "close")
+        status, answer_headers, _ = client.answer()
+        assert (status, answer_headers["connection"]) == (200, "close")
         assert client.is_closed()
 
 
@@ -129,7 +129,7 @@ def test_a_body_is_asked_for_where_the_client_waits_for_it(running: Served) -> N
         client.sendall(body)
         assert client.answer()[0] == 200
         client.sendall(request("/nothing", "expect: 100-continue")[: -len(body)])
-        assert client.answer()[0] == 404  # and nobody knows what comes next
+        assert client.answer()[0] == 404  # the place of the next request is not known
         assert client.is_closed()
 
 
@@ -160,10 +160,10 @@ GARBAGE: tuple[tuple[bytes, int], ...] = (
 )
 
 
-@pytest.mark.parametrize(("said", "status"), GARBAGE)
-def test_what_is_no_request_is_refused_and_the_connection_closed(said: bytes, status: int, running: Served) -> None:
+@pytest.mark.parametrize(("data", "status"), GARBAGE)
+def test_what_is_no_request_is_refused_and_the_connection_closed(data: bytes, status: int, running: Served) -> None:
     with Client(running) as client:
-        client.sendall(said)
+        client.sendall(data)
         got, headers, body = client.answer()
         assert (got, headers["connection"]) == (status, "close")
         assert json.loads(body)["error"]["message"]

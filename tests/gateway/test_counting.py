@@ -1,4 +1,4 @@
-"""Token counts: every dialect's question, answered with the provider's own count or with our estimate."""
+"""Token counts: every dialect's endpoint answers with the provider's own count or with our estimate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from interlingua.gateway.config import Route, Snapshot
 from interlingua.gateway.state import State
 
 COUNTED = {
-    # provider's dialect: where it is asked, its answer, and what a question must and must not have
+    # provider's dialect: path of its endpoint, its answer, keys that the request must and must not have
     CLAUDE: ("/v1/messages/count_tokens", {"input_tokens": 41}, ("messages", "model"), ("max_tokens", "stream")),
     RESPONSES: ("/v1/responses/input_tokens", {"input_tokens": 41, "object": "x"}, ("input",), ("stream", "store")),
     GEMINI: (f"/v1beta/models/{MODEL}:countTokens", {"totalTokens": 41}, ("generateContentRequest",), ("contents",)),
@@ -29,7 +29,7 @@ COUNTED = {
 
 
 def question(client: str) -> tuple[str, Any]:
-    """How a client of this dialect asks."""
+    """The path and the body with which a client of this dialect asks for a count."""
     body = body_of(client)
     body = {key: value for key, value in body.items() if key not in ("max_tokens", "stream")}
     return {
@@ -100,7 +100,7 @@ def _fields(request: Any) -> dict[str, Any]:
 
 
 def test_bedrock_is_asked_about_bodies_of_messages_too() -> None:
-    """Claude Code in Bedrock mode asks so."""
+    """Claude Code in Bedrock mode sends such bodies."""
     wire = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]}
     packed = base64.b64encode(json.dumps(wire).encode()).decode()
     with counting(CLAUDE) as (running, provider):

@@ -39,7 +39,7 @@ every_client = pytest.mark.parametrize("client", DIALECTS)
 
 
 def asking(client: str, *, stream: bool = False) -> tuple[str, Any]:
-    """The path and the body of the question."""
+    """The path and the body of the request in a dialect."""
     body = {**body_of(client), "model": "asked"}
     if client in IN_URL:
         del body["model"]
@@ -75,7 +75,7 @@ WRITTEN = {
 
 
 def captured_calls() -> list[tuple[Entrance, str, Any]]:
-    """Every call of a model that was captured of a real client: what it asks for, its path and its body."""
+    """Every call of a model that was captured from a real client: the model, the path and the body."""
     found: list[tuple[Entrance, str, Any]] = []
     for path in sorted((SHARED / "clients").glob("*/*.json")):
         captured = json.loads(path.read_text())
@@ -114,7 +114,7 @@ def test_headers_of_the_vendor_go_on_and_credentials_do_not(recorded: tuple[Serv
     running, upstream = recorded
     upstream.asked.clear()
     sent = {"model": f"{CLAUDE}-x", "max_tokens": 1, "messages": []}
-    told = {
+    headers = {
         "anthropic-beta": "a,b",
         "anthropic-version": "2023-01-01",
         "authorization": "Bearer mine",
@@ -123,7 +123,7 @@ def test_headers_of_the_vendor_go_on_and_credentials_do_not(recorded: tuple[Serv
         "x-forwarded-for": "1.2.3.4",
         "x-claude-code-session-id": "s",
     }
-    fetch(running.url, "/v1/messages?beta=true&key=mine", sent, **told)
+    fetch(running.url, "/v1/messages?beta=true&key=mine", sent, **headers)
     path, headers, _ = upstream.asked[0]
     assert path == "/v1/messages?beta=true"
     assert headers["anthropic-beta"] == "a,b"
@@ -197,10 +197,10 @@ def test_a_translation_says_who_answered_and_keeps_a_receipt(client: str) -> Non
         assert receipt["usage"]["output_tokens"] > 0
         assert receipt["route"] == [{"model": f"{UPSTREAMS[other]}:{MODEL}", "outcome": "answered", "reason": None}]
         assert "1 + 2" not in json.dumps(receipt)
-        told = fetch(running.url, "/metrics").body.decode()
+        metrics = fetch(running.url, "/metrics").body.decode()
         for weight in {loss["weight"] for loss in receipt["losses"]}:
             count = sum(loss["weight"] == weight for loss in receipt["losses"])
-            assert f'interlingua_losses_total{{weight="{weight}"}} {count}\n' in told
+            assert f'interlingua_losses_total{{weight="{weight}"}} {count}\n' in metrics
         stream = fetch(running.url, *asking(client, stream=True))
         assert stream.headers["x-interlingua-receipt"].partition(";")[0] != id
         assert 'interlingua_requests_total{dialect="' in fetch(running.url, "/metrics").body.decode()
@@ -228,38 +228,38 @@ def test_the_other_policies_let_through_and_one_of_them_logs(caplog: pytest.LogC
                 got = fetch(running.url, path, {**body, "top_k": 5, "stream": stream})
                 assert got.status == 200
                 assert int(got.headers["x-interlingua-receipt"].partition("; losses=")[2]) > 0
-        told = [record.getMessage() for record in caplog.records if record.name == "interlingua.gateway"]
-        assert [("losses to openai-chat" in line) for line in told] == ([] if policy == "allow" else [True, True])
-        assert not any("1 + 2" in line for line in told)
+        lines = [record.getMessage() for record in caplog.records if record.name == "interlingua.gateway"]
+        assert [("losses to openai-chat" in line) for line in lines] == ([] if policy == "allow" else [True, True])
+        assert not any("1 + 2" in line for line in lines)
 
 
 @pytest.mark.parametrize("client", [CLAUDE, CHAT])
 def test_the_log_says_whose_key_was_refused(client: str, caplog: pytest.LogCaptureFixture) -> None:
-    """To the client it looks as if it were its own."""
+    """The client cannot tell the gateway's key at the provider from its own key."""
     step = Step(act="fail", status=401, message="invalid x-api-key")
     with served(step, dialect=CLAUDE) as (running, _), caplog.at_level("WARNING"):
         assert fetch(running.url, *asking(client)).status == 401
-    [told] = [record.getMessage() for record in caplog.records if record.name == "interlingua.gateway"]
-    assert "refused this gateway's key: invalid x-api-key" in told
+    [line] = [record.getMessage() for record in caplog.records if record.name == "interlingua.gateway"]
+    assert "refused this gateway's key: invalid x-api-key" in line
 
 
 @pytest.mark.parametrize("upstream", [CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK])
 def test_a_conversation_that_is_too_long_is_told_in_the_word_that_claude_code_acts_on(upstream: str) -> None:
-    """Behind other words than Anthropic's it looks for this one, and compacts the conversation."""
+    """If the message is not Anthropic's own, Claude Code searches it for this word, and compacts the conversation."""
     with served(Step(act="overflow"), dialect=upstream) as (running, _):
         for stream in (False, True):
             got = fetch(running.url, *asking(CLAUDE, stream=stream))
-            status = 413 if upstream in (GEMINI, OLLAMA) else 400  # as the provider said
+            status = 413 if upstream in (GEMINI, OLLAMA) else 400  # the provider's own status
             assert (got.status, got.json()["error"]["type"]) == (status, TYPES[status])
             assert "context window" in got.json()["error"]["message"]
             assert "capability_rejected: prompt_too_long" in got.json()["error"]["message"]
             assert dialect(CLAUDE).decode_error(status, got.headers, got.body).error_class == "context_overflow"
-            told = fetch(running.url, *asking(CHAT, stream=stream))
-            assert "capability_rejected" not in told.body.decode()
+            answer = fetch(running.url, *asking(CHAT, stream=stream))
+            assert "capability_rejected" not in answer.body.decode()
 
 
 STATUSES = (
-    # upstream dialect, its status, then what the client is told: dialect, status, header
+    # upstream dialect and status, then the client's dialect, status and header
     (CLAUDE, 529, CHAT, 503, None),
     (CLAUDE, 529, RESPONSES, 503, None),
     (CLAUDE, 529, GEMINI, 503, None),
@@ -278,22 +278,22 @@ STATUSES = (
 )
 
 
-@pytest.mark.parametrize(("upstream", "status", "client", "told", "hint"), STATUSES)
+@pytest.mark.parametrize(("upstream", "status", "client", "expected", "hint"), STATUSES)
 def test_statuses_and_hints_keep_their_meaning(
-    upstream: str, status: int, client: str, told: int, hint: str | None
+    upstream: str, status: int, client: str, expected: int, hint: str | None
 ) -> None:
     step = Step(act="fail", status=status, message="Overloaded" if status in (529, 503) else "no", retry_after=0.001)
     with served(step, dialect=upstream) as (running, _):
         for stream in (False, True):
             got = fetch(running.url, *asking(client, stream=stream))
-            assert got.status == told
+            assert got.status == expected
             assert hint is None or hint in got.headers
             error = dialect(client).decode_error(got.status, got.headers, got.body)
             assert error.provider_message
 
 
 def broken_off(running: Served, path: str, body: Any) -> tuple[bytes, bool]:
-    """What was read of an answer, and whether its end came."""
+    """The part of an answer that could be read, and whether its end came."""
     host, port = urlsplit(running.url).netloc.split(":")
     payload = json.dumps(body).encode()
     with socket.create_connection((host, int(port)), timeout=20) as connection:
@@ -513,12 +513,12 @@ def test_lists_of_models_have_the_shape_of_who_asks() -> None:
     ("routes", "listed"),
     [
         ({"*": "embedded:"}, ["embedded:"]),  # serve --model
-        ({"gpt-*": "openai:gpt-5", "claude-*": "openai:gpt-5-mini"}, ["gpt-5"]),  # nothing is called gpt-5-mini here
+        ({"gpt-*": "openai:gpt-5", "claude-*": "openai:gpt-5-mini"}, ["gpt-5"]),  # no such route or model
         ({"fast": "openai:o1", "openai:*": "openai:o3", "*": "openai:o4-mini"}, ["fast", "openai:o3", "o4-mini"]),
     ],
 )
 def test_a_pattern_is_listed_by_the_model_that_it_leads_to(routes: dict[str, str], listed: list[str]) -> None:
-    """Clients that let their user choose from the list would have nothing to offer."""
+    """Otherwise clients that let their users choose from the list would show none."""
     snapshot = Snapshot(routes={pattern: Route(name) for pattern, name in routes.items()})
     with served(snapshot=snapshot) as (running, _):
         assert [model["id"] for model in fetch(running.url, "/v1/models").json()["data"]] == listed
@@ -539,7 +539,7 @@ def test_gemini_streams_an_array_to_those_who_do_not_ask_for_events(plain: Serve
 def test_another_model_answers_where_the_first_fails() -> None:
     routes = {"*": Route(("anthropic:first", f"openai-chat:{MODEL}"))}
     failed = Step(act="fail", status=500)
-    script = Script(failed, failed, CALLS, failed, failed, CALLS)  # the last attempt is left to the last model
+    script = Script(failed, failed, CALLS, failed, failed, CALLS)  # one attempt is reserved for the last model
     with served(script, snapshot=Snapshot(routes=routes)) as (running, _):
         for stream in (False, True):
             got = fetch(running.url, *asking(CLAUDE, stream=stream))
@@ -645,5 +645,5 @@ def test_the_cost_is_told_in_the_receipt_and_counted_once(client: str, stream: b
         receipt = fetch(running.url, f"/receipts/{id}").json()
         assert receipt["cost_usd"] == receipt["usage"]["input_tokens"] > 0
         for _ in range(2):
-            told = fetch(running.url, "/metrics").body.decode()
-            assert f"interlingua_cost_usd_total {receipt['cost_usd']:.12g}\n" in told
+            metrics = fetch(running.url, "/metrics").body.decode()
+            assert f"interlingua_cost_usd_total {receipt['cost_usd']:.12g}\n" in metrics

@@ -1,4 +1,4 @@
-"""What is hostile or broken: only answers in a dialect, never a 500 without a reason, never a hang."""
+"""Hostile or broken requests get answers in a dialect, never a 500 without a reason, and never hang."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JUNK: tuple[Any, ...] = (
 
 
 def mutated(value: Any, chance: random.Random, depth: int = 0) -> Any:
-    """A body with something wrong in it."""
+    """A body with a random fault."""
     if chance.random() < 0.06 or depth > 12:
         return chance.choice(JUNK)
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def mutated(value: Any, chance: random.Random, depth: int = 0) -> Any:
 
 
 def bodies(client: str) -> list[Any]:
-    """What real clients send, where it is at hand, and our own question."""
+    """The captured bodies of real clients, if they are there, and one of our own."""
     found = [{**body_of(client), "model": "asked"}]
     for path in sorted((SHARED / "clients").glob("*/*.json")):
         captured = json.loads(path.read_text())
@@ -61,7 +61,7 @@ def bodies(client: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Served]:
-    """Every name has a provider of some dialect."""
+    """A gateway with a provider of every dialect."""
     with LoopbackServer.in_thread(Script(Step())) as upstream:
         routes = {f"{name}-*": Route(f"{provider}:{MODEL}") for name, provider in UPSTREAMS.items()}
         snapshot = Snapshot(routes={**routes, "*": Route(f"openai-chat:{MODEL}")})
@@ -70,7 +70,7 @@ def running() -> Iterator[Served]:
 
 
 def judged(client: str, status: int, headers: dict[str, str], body: bytes, sent: object) -> None:
-    """An answer of the dialect, or an error of it that says something."""
+    """Check that an answer is one of the dialect, or an error of the dialect with a message."""
     assert not {"evil", "x-evil"} & set(headers), sent
     if status == 200:
         return
@@ -99,7 +99,7 @@ def test_mutated_bodies_are_answered_in_the_dialect(client: str, running: Served
 
 
 def raw(url: str, request: bytes) -> tuple[int, dict[str, str], bytes]:
-    """What comes back for these bytes."""
+    """Send these bytes and return the answer."""
     host, port = urlsplit(url).netloc.split(":")
     with socket.create_connection((host, int(port)), timeout=15) as connection:
         connection.sendall(request)
@@ -145,9 +145,9 @@ def test_odd_heads_are_answered(running: Served) -> None:
         lines = chance.sample(ODD_HEADERS, chance.randrange(1, 6))
         head = f"POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n"
         sent = head.encode() + b"".join(line.encode("latin-1") + b"\r\n" for line in lines) + b"\r\n" + body
-        status, headers, said = raw(running.url, sent)
-        if not (status == 400 and headers.get("content-type", "").startswith("text/plain")):  # it was no HTTP
-            judged(client, status, headers, said, lines)
+        status, headers, answer = raw(running.url, sent)
+        if not (status == 400 and headers.get("content-type", "").startswith("text/plain")):  # no HTTP request
+            judged(client, status, headers, answer, lines)
 
 
 WORDS = (
@@ -166,11 +166,11 @@ def test_odd_request_lines_are_answered(running: Served) -> None:
         method = chance.choice(["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "BREW"])
         body = chance.choice([b"", b"{}", b'{"model":"x","messages":[]}', b"\x00"])
         head = f"{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
-        status, headers, said = raw(running.url, head.encode("latin-1") + body)
+        status, headers, answer = raw(running.url, head.encode("latin-1") + body)
         assert "evil" not in headers, path
-        assert status < 500 or status == 501, (method, path, status, said)
+        assert status < 500 or status == 501, (method, path, status, answer)
         if status >= 400 and method != "HEAD":
-            assert len(said) > 10, (method, path, status)
+            assert len(answer) > 10, (method, path, status)
 
 
 # -------------------------------------------------------------------------------------------------- names and addresses
@@ -275,7 +275,7 @@ def test_oversized_ids_do_no_harm(running: Served) -> None:
 
 
 def test_a_stream_to_a_mutated_request_ends(running: Served) -> None:
-    """Nothing is left hanging, whatever was asked."""
+    """No stream stays open, whatever the request."""
     chance = random.Random(f"{SEED} streams")
     for client in (CLAUDE, CHAT, RESPONSES, GEMINI, OLLAMA):
         for _ in range(4):
@@ -297,7 +297,7 @@ def test_the_embedded_model_answers_to_any_schema(key: str, odd: Any, running: S
 
 
 def test_what_is_asked_with_head_has_an_answer_each_time(running: Served) -> None:
-    """Also over one connection to the provider, on which no body of the first may be left."""
+    """Also with one connection to the provider, on which no rest of the first answer may remain."""
     for _ in range(3):
         got = fetch(running.url, "/v1/files", method="HEAD")
         assert (got.status, got.body) == (404, b"")

@@ -42,7 +42,7 @@ def client_for(base: str, service: str = "bedrock-runtime") -> Any:
     return session.create_client(service, region_name="us-east-1", endpoint_url=base, config=config)
 
 
-def told(message: Any) -> tuple[str, list[Any]]:
+def text_and_calls(message: Any) -> tuple[str, list[Any]]:
     text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
     return text, [(block["name"], block["input"]) for block in message["content"] if block["type"] == "tool_use"]
 
@@ -68,7 +68,7 @@ def test_the_aws_sdk_reads_whole_answers_and_streams(running: Served) -> None:
     client = client_for(running.url)
     body = json.dumps(BODY).encode()
     whole = client.invoke_model(modelId="us.anthropic.claude-sonnet-4-5-v1:0", body=body)
-    assert told(json.loads(whole["body"].read())) == (TEXT, [("add", {"a": 1, "b": 2})])
+    assert text_and_calls(json.loads(whole["body"].read())) == (TEXT, [("add", {"a": 1, "b": 2})])
     stream = client.invoke_model_with_response_stream(modelId="asked", body=body)
     events = [json.loads(event["chunk"]["bytes"]) for event in stream["body"]]
     stream["body"].close()

@@ -1,4 +1,4 @@
-"""``interlingua launch``: a stand-in for a client says what it was given, and asks the model that it was pointed at."""
+"""``interlingua launch``: a stand-in for a client records what it was started with, and calls the model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ asked = urllib.request.Request(base + "/v1/messages", json.dumps(body).encode(),
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({{}}))
 answer = json.loads(opener.open(asked).read())
 files = sorted(os.listdir(os.environ["CLAUDE_CONFIG_DIR"]))
-with open({told!r}, "w") as out:
+with open({record!r}, "w") as out:
     json.dump([sys.argv[1:], answer["content"], dict(os.environ), files], out)
 sys.exit(7)
 """
@@ -45,15 +45,15 @@ sys.exit(7)
 def test_a_client_is_pointed_here_and_its_exit_code_is_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = tmp_path / "told.json"
+    record = tmp_path / "told.json"
     program = tmp_path / "claude"
-    program.write_text(STAND_IN.format(python=sys.executable, told=str(told)))
+    program.write_text(STAND_IN.format(python=sys.executable, record=str(record)))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "the-users-own")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert main(["launch", "claude", "--model", "embedded:openai-chat", "--", "-p", "hi"]) == 7
-    words, content, environment, files = json.loads(told.read_text())
+    words, content, environment, files = json.loads(record.read_text())
     assert words[0] == "--settings"
     assert words[2:] == ["-p", "hi"]
     assert content == [{"type": "text", "text": "You said: hello"}]
@@ -131,7 +131,7 @@ def test_a_proxy_is_not_asked_for_the_gateway() -> None:
 def test_a_folder_is_trusted_that_has_nothing_that_trust_would_let_act(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "project" / "part"
     folder.mkdir(parents=True)
-    (tmp_path / "home" / ".gemini").mkdir()  # the user's own
+    (tmp_path / "home" / ".gemini").mkdir()  # the user's home is never searched
     gemini = CLIENTS["gemini"]
     assert trust_variables(gemini, folder, tmp_path / "home") == {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
     (folder.parent / ".env").touch()

@@ -1,4 +1,4 @@
-"""Clients that leave at any point, and slow ones: nothing of them stays, and nothing piles up.
+"""Clients that disconnect at any point, and slow ones: no tasks or connections remain, and no bytes pile up.
 
 ``make bench`` lets 10,000 of them leave.
 """
@@ -81,15 +81,15 @@ async def test_nothing_stays_of_clients_that_leave() -> None:
         for at in range(0, CLIENTS, AT_ONCE):
             await asyncio.gather(*(come_and_go(url, point, chance) for point in points[at : at + AT_ONCE]))
         await until(lambda: not (upstream.open or state.open) and len(asyncio.all_tasks()) <= before)
-        said = state.metrics_text().splitlines()
-        told = next(line for line in said if line.startswith("interlingua_left_total"))
-        assert int(told.split()[1]) == CLIENTS
+        lines = state.metrics_text().splitlines()
+        line = next(line for line in lines if line.startswith("interlingua_left_total"))
+        assert int(line.split()[1]) == CLIENTS
         assert upstream.began > CLIENTS // 2
 
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_slow_client_holds_the_upstream_back(way: tuple[str, str]) -> None:
-    """Buffers of the gateway and of the system are full once, and then nothing more is read."""
+    """When the buffers of the gateway and the system are full, nothing more is read from the provider."""
 
     async with stage() as (url, _, upstream):
         client = Reading(url, way[0], {**body_of(way[1]), "model": "flood", "stream": True})
@@ -105,7 +105,7 @@ async def test_a_slow_client_holds_the_upstream_back(way: tuple[str, str]) -> No
 
 
 async def until_still(upstream: HeldUpstream) -> None:
-    """Wait until nothing more is sent."""
+    """Wait until the provider sends no more bytes."""
     async with asyncio.timeout(PATIENCE):
         before = -1
         while upstream.sent != before:

@@ -1,4 +1,4 @@
-"""The gateway in operation: several processes, a changed file, and an end, under 200 open streams."""
+"""The gateway in operation: several processes, a changed configuration, and a stop, with 200 open streams."""
 
 from __future__ import annotations
 
@@ -147,20 +147,20 @@ def test_sums_of_processes_are_added_and_a_successor_counts_on() -> None:
 
 
 class Running:
-    """``interlingua serve``, its URL, and what it says."""
+    """A running ``interlingua serve``, its URL and its output."""
 
     def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
         self.process, self.url = process, url
-        self.said = b""
+        self.output = b""
         self.listening = asyncio.ensure_future(self._listen())
 
     async def _listen(self) -> None:
         assert self.process.stderr is not None
         while line := await self.process.stderr.readline():
-            self.said += line
+            self.output += line
 
     async def until_said(self, words: bytes) -> None:
-        await until(lambda: words in self.said, lambda: self.said)
+        await until(lambda: words in self.output, lambda: self.output)
 
     async def fetch(self, path: str, body: Any = None) -> Any:
         return await asyncio.to_thread(fetch, self.url, path, body, x_api_key=KEY)
@@ -171,25 +171,25 @@ class Running:
         return code
 
 
-async def until(found: Any, told: Any = lambda: "") -> None:
-    """Wait until something holds."""
+async def until(found: Any, explain: Any = lambda: "") -> None:
+    """Wait until a condition holds; if it does not in time, fail with an explanation."""
     try:
         async with asyncio.timeout(PATIENCE):
             while not (await got if asyncio.iscoroutine(got := found()) else got):  # noqa: ASYNC110  # another process
                 await asyncio.sleep(0.02)
     except TimeoutError:
-        raise AssertionError(told()) from None
+        raise AssertionError(explain()) from None
 
 
 def write_files(folder: Path, upstream: str, *, key: str = KEY, routes: str = "", **settings: Any) -> Path:
-    told = {"port": 0, "models": str(folder / "models.yaml"), "not_ready_seconds": 0, "stream_seconds": 0.2, **settings}
+    used = {"port": 0, "models": str(folder / "models.yaml"), "not_ready_seconds": 0, "stream_seconds": 0.2, **settings}
     (folder / "models.yaml").write_text(
         f"adapters:\n  chat: {{type: openai-chat, base_url: {upstream}/v1, api_key_env: UPSTREAM}}\n"
         f"  other: {{type: openai, base_url: {upstream}/v1, api_key_env: UPSTREAM}}\n"
     )
     path = folder / "gateway.yaml"
     path.write_text(
-        "settings:\n" + "".join(f"  {name}: {value}\n" for name, value in told.items()) + "routes:\n"
+        "settings:\n" + "".join(f"  {name}: {value}\n" for name, value in used.items()) + "routes:\n"
         f'  short: "chat:short"\n  endless: "chat:endless"\n  reasoning: "other:reasoning"\n{routes}'
         f"keys:\n  - {{name: me, sha256: {hash_key(key)}}}\n"
     )
@@ -269,15 +269,15 @@ async def reload_and_stop(folder: Path) -> None:
             await until(lambda: is_draining(found))
             upstream.release.set()
             for each in short:
-                said = await asyncio.wait_for(each.rest(), PATIENCE)
-                assert each.ended, said
-                assert any(mark in said for mark in CLEAN)
-                assert b"rror" not in said
+                answer = await asyncio.wait_for(each.rest(), PATIENCE)
+                assert each.ended, answer
+                assert any(mark in answer for mark in CLEAN)
+                assert b"rror" not in answer
             for each in endless:
-                said = await asyncio.wait_for(each.rest(), PATIENCE)
+                answer = await asyncio.wait_for(each.rest(), PATIENCE)
                 assert not each.ended
-                assert not any(mark in said for mark in CLEAN)
-                assert b"shutting down" in said
+                assert not any(mark in answer for mark in CLEAN)
+                assert b"shutting down" in answer
             assert await found.ended() in (0, -signal.SIGTERM)
             await asyncio.wait_for(upstream.idle.wait(), PATIENCE)
 
@@ -335,10 +335,10 @@ async def serve_together(folder: Path) -> None:
         upstream.release.set()
         async with running(path) as found:
             ask = {**body_of(CHAT), "model": "short", "stream": True}
-            told = {**body_of(CLAUDE), "model": "short", "stream": True}
+            body = {**body_of(CLAUDE), "model": "short", "stream": True}
             for _ in range(20):
                 assert (await found.fetch("/v1/chat/completions", ask)).body.endswith(b"[DONE]\n\n")
-            receipts = [(await found.fetch("/v1/messages", told)).headers["x-interlingua-receipt"] for _ in range(8)]
+            receipts = [(await found.fetch("/v1/messages", body)).headers["x-interlingua-receipt"] for _ in range(8)]
             for receipt in receipts * 3:
                 await until(partial(has_receipt, found, receipt.partition(";")[0]))
             await until(partial(counts_everywhere, found, 28))
@@ -364,7 +364,7 @@ async def has_receipt(found: Running, id: str) -> bool:
 
 
 async def counts_everywhere(found: Running, total: int) -> bool:
-    """Whether it is the sum whichever process is asked: each has told the others."""
+    """Whether every process answers with the sum over all processes."""
     return all([await counts(found, total) for _ in range(12)])
 
 
@@ -390,7 +390,7 @@ async def test_processes_end_when_their_parent_is_gone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("client", [CLAUDE, CHAT])
 def test_state_comes_home_whichever_process_is_asked(client: str, stream: bool, tmp_path: Path) -> None:
-    """Claude's clients carry it in an envelope, Chat's cannot and the processes keep it together."""
+    """Clients of Messages carry the state in an envelope; for clients of Chat, processes keep it in a file."""
     script = Script(*([Step(content=ISSUED[RESPONSES]), "3"] * TURNS))
     with LoopbackServer.in_thread(script) as upstream:
         asyncio.run(two_turns(client, stream, tmp_path, upstream.url))

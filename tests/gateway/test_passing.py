@@ -1,4 +1,4 @@
-"""What a protocol has beside conversations goes to a provider of that protocol as it is, else is refused with 501."""
+"""Endpoints beside conversations are passed on to a provider of their protocol, else refused with 501."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def test_it_is_metered() -> None:
         receipt = fetch(running.url, f"/receipts/{id}").json()
         assert (receipt["passed"], receipt["asked"], receipt["served"]) == (True, "asked", f"openai-chat:{MODEL}")
         assert receipt["usage"]["input_tokens"] == 7
-        told = fetch(running.url, "/metrics").body.decode()
-        assert 'interlingua_requests_total{dialect="openai-chat",way="passed",status="200"} 1' in told
-        assert 'interlingua_tokens_total{kind="input"} 7' in told
+        metrics = fetch(running.url, "/metrics").body.decode()
+        assert 'interlingua_requests_total{dialect="openai-chat",way="passed",status="200"} 1' in metrics
+        assert 'interlingua_tokens_total{kind="input"} 7' in metrics
 
 
 def test_keys_and_limits_hold() -> None:

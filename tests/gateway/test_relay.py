@@ -74,8 +74,8 @@ def test_the_sdks_read_whole_answers(client: str, upstream: str) -> None:
 @every_upstream
 def test_the_sdks_read_streams(client: str, upstream: str, readers: Any) -> None:
     with relay_stream_sync(ask(client), dialect=client, to=f"embedded:{upstream}", script=[CALLS]) as stream:
-        said = b"".join(stream)
-    assert readers.read(client, said) == Counter(['{"a":1,"b":2}'])
+        output = b"".join(stream)
+    assert readers.read(client, output) == Counter(['{"a":1,"b":2}'])
     assert stream.response is not None
     assert stream.response.text == TEXT
     assert stream.usage == stream.response.usage
@@ -87,15 +87,15 @@ def test_the_sdks_read_streams(client: str, upstream: str, readers: Any) -> None
 @every_upstream
 def test_an_answer_that_breaks_off_never_looks_finished(client: str, upstream: str, readers: Any) -> None:
     step = Step(content=(*CALLS, CALLS[1]), fault="cut", after=AFTER[upstream])
-    said: list[bytes] = []
+    output: list[bytes] = []
     stream = relay_stream_sync(ask(client), dialect=client, to=f"embedded:{upstream}", script=step, config=QUICK)
     with pytest.raises(NetworkError) as caught:
-        said.extend(stream)
-    assert said
+        output.extend(stream)
+    assert output
     assert stream.response is not None
     assert caught.value.response is stream.response
     whole = [json.dumps(call.input, separators=(",", ":")) for call in stream.response.tool_uses if not call.incomplete]
-    assert readers.read(client, b"".join(said)) <= Counter(whole)
+    assert readers.read(client, b"".join(output)) <= Counter(whole)
 
 
 def test_async_and_a_client_of_ones_own() -> None:
@@ -104,13 +104,13 @@ def test_async_and_a_client_of_ones_own() -> None:
         async with connect("embedded:gemini", transport=AsyncMemoryTransport(handler(script))) as client:
             answer = await relay(ask(CLAUDE), dialect=CLAUDE, to=client)
             async with relay_stream(ask(CHAT), dialect=CHAT, to=client) as stream:
-                said = b"".join([chunk async for chunk in stream])
+                output = b"".join([chunk async for chunk in stream])
             again = await relay(ask(CHAT), dialect=CHAT, to=client)
-        return answer, said, again
+        return answer, output, again
 
-    answer, said, again = asyncio.run(run())
+    answer, output, again = asyncio.run(run())
     assert judge(CLAUDE, answer.body)[0] == judge(CHAT, again.body)[0] == TEXT
-    assert said.endswith(b"data: [DONE]\n\n")
+    assert output.endswith(b"data: [DONE]\n\n")
     assert answer.body["model"] == "asked"
     assert answer.response.model == "gemini"
 

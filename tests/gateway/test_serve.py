@@ -1,4 +1,4 @@
-"""``interlingua serve``: what it needs, what it prints, what its file may say, and how it ends."""
+"""``interlingua serve``: what it needs, what it prints, what its file may contain, and how it ends."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ MISTAKES = (
 )
 
 
-@pytest.mark.parametrize(("text", "line", "told"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(text: str, line: int, told: str) -> None:
+@pytest.mark.parametrize(("text", "line", "message"), MISTAKES)
+def test_a_mistake_is_told_with_its_line(text: str, line: int, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_settings(text)
     assert [problem.line for problem in caught.value.problems] == [line]
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def state_for(environment: dict[str, str], **fields: Any) -> State:
@@ -125,7 +125,9 @@ def running(*arguments: str) -> Generator[tuple[subprocess.Popen[str], str, str 
     """The command, its URL and the key that it made."""
     command = [sys.executable, "-m", "interlingua", "serve", "--port", "0", *arguments]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it, their own too
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # background jobs ignore it, and so would the child
     try:
         started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     finally:
@@ -175,7 +177,7 @@ def test_a_file_is_read_again_and_a_stop_is_gentle(tmp_path: Path) -> None:
 
 
 WRONG_STARTS: dict[str, tuple[str, dict[str, str], int, str]] = {
-    # the words, the environment, the exit code, what is said
+    # the words, the environment, the exit code, a part of the message
     "no key": ("", {}, 3, "no provider has a key: set one of ANTHROPIC_API_KEY"),
     "no key for this one": ("--model mistral:fast", {}, 3, "mistral has no key: set the environment variable MISTRAL"),
     "misspelt provider": ("--model antropic:sonnet", {}, 3, "did you mean 'anthropic'?"),
@@ -212,9 +214,9 @@ def test_a_mistake_at_the_start_is_one_line(
     monkeypatch.chdir(tmp_path)
     Path("bad.yaml").write_text("routes: 7\n")
     assert main(["serve", *words.split()]) == code
-    told = capsys.readouterr().err
-    assert says in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
     assert main(["serve", *words.split(), "--json"]) == code
     assert says in json.loads(capsys.readouterr().err)["error"]["message"]
 
@@ -240,20 +242,20 @@ def test_a_name_that_no_provider_has_is_told_why(name: str, says: str) -> None:
     with pytest.raises(InvalidRequestError, match="this gateway has no model called") as caught:
         find_route(name, state.snapshot, state.manager)
     assert says in str(caught.value)
-    with pytest.raises(InvalidRequestError, match="GET /v1/models lists"):  # routes are not told to whoever guesses
+    with pytest.raises(InvalidRequestError, match="GET /v1/models lists"):  # the error does not reveal the routes
         find_route(name, Snapshot(routes={"mine": Route("embedded:")}), state.manager)
 
 
 def test_the_page_tells_every_setting_and_its_default() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "gateway.md").read_text()
     rows = re.findall(r"^\| (\w+) \| `(\w+)` \| (\S+) \|", page, re.MULTILINE)
-    told = {(section, name): default for section, name, default in rows}
+    on_page = {(section, name): default for section, name, default in rows}
     meant: dict[tuple[str, str], str] = {}
     for section, kind in (("settings", Settings), ("routes", Route), ("keys", Key)):
         for field in fields(kind):
             default = msgspec.json.encode(field.default).decode().strip('"') if not field.required else "required"
             meant[section, field.name] = default if field.required else f"`{default}`"
-    assert told == meant
+    assert on_page == meant
 
 
 def test_the_file_on_the_page_is_sound() -> None:

@@ -1,4 +1,4 @@
-"""What a server needs that answers in a dialect: endpoints, keys, lists, counts, refusals, and the frame of answers."""
+"""The package ``serving``: endpoints, keys, lists of models, counts, refusals, and the frame of answers."""
 
 from __future__ import annotations
 
@@ -214,14 +214,14 @@ def test_the_usage_that_a_stream_of_messages_begins_with_is_kept() -> None:  # L
     usage = TokenUsage(input_tokens=25, cached_input_tokens=10, output_tokens=1)
     encoder = dialect(CLAUDE).stream_encoder()
     events = (MessageStart("msg_1", "m"), UsageUpdate(usage), BlockStart(0, TextBlock("")))
-    said = b"".join(map(encoder.feed, events))
-    begun = json.loads(said.split(b"data: ")[1].split(b"\n")[0])["message"]
+    output = b"".join(map(encoder.feed, events))
+    begun = json.loads(output.split(b"data: ")[1].split(b"\n")[0])["message"]
     assert (begun["usage"]["input_tokens"], begun["usage"]["cache_read_input_tokens"]) == (25, 10)
     for rest in ((BlockStart(0, TextBlock("")),), ()):
         encoder = dialect(CLAUDE).stream_encoder()
-        said = b"".join(map(encoder.feed, (MessageStart("msg_1", "m"), *rest)))
-        said += b"" if rest else encoder.fail(NetworkError("cut"))
-        assert json.loads(said.split(b"data: ")[1].split(b"\n")[0])["message"]["usage"]["input_tokens"] == 0
+        output = b"".join(map(encoder.feed, (MessageStart("msg_1", "m"), *rest)))
+        output += b"" if rest else encoder.fail(NetworkError("cut"))
+        assert json.loads(output.split(b"data: ")[1].split(b"\n")[0])["message"]["usage"]["input_tokens"] == 0
 
 
 def test_a_thread_is_refused_so_that_the_sdk_sends_the_whole_history() -> None:
@@ -303,17 +303,17 @@ def test_gemini_writes_an_array_to_clients_that_do_not_ask_for_events() -> None:
     answers = writer(GEMINI, array=True)
     assert answers.content_type == "application/json"
     assert answers.keep_alive == b""
-    said = streamed(answers)
-    assert [chunk["modelVersion"] for chunk in json.loads(said)] == ["asked"] * len(json.loads(said))
-    assert fold(decode_stream([said], dialect=GEMINI)).text == "hello"
+    output = streamed(answers)
+    assert [chunk["modelVersion"] for chunk in json.loads(output)] == ["asked"] * len(json.loads(output))
+    assert fold(decode_stream([output], dialect=GEMINI)).text == "hello"
 
 
 def test_an_array_that_failed_is_not_closed() -> None:
     answers = writer(GEMINI, array=True)
-    said = b"".join(map(answers.feed, list(unfold(ANSWER))[:5])) + answers.fail(NetworkError("cut"))
+    output = b"".join(map(answers.feed, list(unfold(ANSWER))[:5])) + answers.fail(NetworkError("cut"))
     with pytest.raises(msgspec.DecodeError):
-        msgspec.json.decode(said)
-    assert b"cut" in said
+        msgspec.json.decode(output)
+    assert b"cut" in output
 
 
 # -------------------------------------------------------------------------------------------- translation, step by step
@@ -325,8 +325,8 @@ def test_bytes_are_translated_as_they_come(source: str, target: str) -> None:
     encoder = dialect(source).stream_encoder()
     wire = b"".join(map(encoder.feed, unfold(ANSWER))) + encoder.close()
     step = StreamTranslation(source=source, target=target)
-    said = b"".join(step.feed(wire[at : at + 7]) for at in range(0, len(wire), 7)) + step.close()
-    read = fold(decode_stream([said], dialect=target))
+    output = b"".join(step.feed(wire[at : at + 7]) for at in range(0, len(wire), 7)) + step.close()
+    read = fold(decode_stream([output], dialect=target))
     assert step.error is None
     assert step.response is not None
     assert step.response.usage is not None
@@ -339,9 +339,9 @@ def test_a_stream_that_breaks_ends_in_an_error_and_nothing_else(source: str, tar
     encoder = dialect(source).stream_encoder()
     wire = b"".join(map(encoder.feed, list(unfold(ANSWER))[:6]))
     step = StreamTranslation(source=source, target=target)
-    said = step.feed(wire) + step.fail(NetworkError("the line is dead"))
+    output = step.feed(wire) + step.fail(NetworkError("the line is dead"))
     with pytest.raises(AdapterError, match="the line is dead") as caught:
-        fold(decode_stream([said], dialect=target))
+        fold(decode_stream([output], dialect=target))
     assert isinstance(step.error, NetworkError)
     assert step.response is not None
     assert step.response.error is step.error
@@ -356,8 +356,8 @@ def test_the_models_own_rules_hold_without_a_target() -> None:  # P7
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": calls}]
     messages.append({"role": "tool", "tool_call_id": "c1", "content": "1"})
     body = {"model": "gemini-3-pro-preview", "messages": messages}
-    said = json.dumps(translate_request(body, source=CHAT, target=GEMINI).body)
-    assert "thoughtSignature" in said
+    output = json.dumps(translate_request(body, source=CHAT, target=GEMINI).body)
+    assert "thoughtSignature" in output
     body["model"] = "gemini-2.5-pro"
     assert "thoughtSignature" not in json.dumps(translate_request(body, source=CHAT, target=GEMINI).body)
 

@@ -160,7 +160,7 @@ def _limit(text: str) -> float | None:
         limit = float(text)
     except ValueError:
         limit = -1.0
-    if not limit >= 0:  # not a number is not, either
+    if not limit >= 0:  # NaN is refused too
         raise CommandError(f"--limit is dollars, such as 0.25, or `none`; got {text!r}")
     return limit
 
