@@ -261,5 +261,5 @@ def test_output_for_which_there_is_no_room_is_told_in_a_sentence() -> None:
         done = subprocess.run(words, input=request, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [
-        "interlingua: what was said is not complete, because there is no room to write it"
+        "interlingua: the output is incomplete, because there is no room to write it"
     ]

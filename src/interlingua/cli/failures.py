@@ -63,7 +63,7 @@ def explain(error: Exception) -> Failure | None:
     if isinstance(error, OSError) and error.filename is not None:
         return Failure(USAGE, f"{error.filename}: {error.strerror or error}")
     if is_full(error):
-        return Failure(FAILED, "what was said is not complete, because there is no room to write it")
+        return Failure(FAILED, "the output is incomplete, because there is no room to write it")
     if isinstance(error, UnicodeDecodeError):
         return Failure(USAGE, f"this is no UTF-8 text: {error}")
     errors = sys.modules.get("interlingua.errors")

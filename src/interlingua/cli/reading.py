@@ -81,16 +81,15 @@ def read_wire(source: BinaryIO, dialect: str | None = None, kind: Kind | None = 
         raise CommandError(
             "these are several JSON values: one at a time is translated; `interlingua inspect` reads all"
         )
-    data = head.everything()
-    if not data.strip(BLANK):
-        raise CommandError("there is nothing to read: the input is empty")
-    body = parse(data)
+    body = parse(head.everything())
     kind = kind or kind_of(body, dialect)
     return Wire(dialect or _dialect_of(body, kind), kind, body)
 
 
 def parse(data: bytes, wanted: str = "JSON and no stream of a provider") -> Json:
     """The JSON value of these bytes. Raises ``CommandError``, which says where the JSON is wrong."""
+    if not data.strip(BLANK):
+        raise CommandError("there is nothing to read: the input is empty")
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.DecodeError as error:

@@ -70,12 +70,10 @@ def _show_wire(session: Session) -> None:
 def _show_home(script: Script) -> None:
     """Print that the signed thinking of the first turn went back to its issuer, unchanged, and to nobody else."""
     kept = [any(isinstance(b, ThinkingBlock) for m in request.messages for b in m.content) for request in script.seen]
-    said = [block for m in script.seen[-1].messages for block in m.content if isinstance(block, ThinkingBlock)]
-    same = [block.signature for block in said] == [THOUGHT.signature]
-    print(
-        f"\nThe signed thought of the first turn went out with {sum(kept)} of {len(kept)} calls: to its issuer, and to"
-    )
-    print(f"the same vendor behind another door. Back home it is byte for byte the same: {'yes' if same else 'no'}.")
+    sent = [block for m in script.seen[-1].messages for block in m.content if isinstance(block, ThinkingBlock)]
+    same = [block.signature for block in sent] == [THOUGHT.signature]
+    print(f"\nThe signed thinking of the first turn was sent with {sum(kept)} of {len(kept)} calls: to its issuer,")
+    print(f"and to Bedrock, which has its models too. It came back byte for byte the same: {'yes' if same else 'no'}.")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from ..types.base import Json
 from .admission import Key
 from .cors import cors_headers, is_preflight, preflight_headers
 from .counting import count
-from .doors import ANSWERS, Asked
+from .doors import ANSWERS, LocalCall
 from .http import Answer, Inbound, stopping
 from .invoking import InvokeCall
 from .passing import PassCall
@@ -81,7 +81,7 @@ class Gateway:
         state = self.state
         try:
             if entrance is not None and entrance.door.kind in KEYLESS:
-                return await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, None))
+                return await ANSWERS[entrance.door.kind](LocalCall(state, inbound, answer, entrance, None))
             key = state.admission.find_once(inbound.headers, inbound.headers.cache)
             if inbound.path.startswith(RECEIPTS):
                 return self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
@@ -92,7 +92,7 @@ class Gateway:
             used = state.admission.enter(key)
             state.open += 1
             try:
-                await (answer_locally(Asked(state, inbound, answer, entrance, key)) if call is None else call.run())
+                await (answer_locally(LocalCall(state, inbound, answer, entrance, key)) if call is None else call.run())
             except asyncio.CancelledError:
                 if call is not None and not inbound.is_gone:  # the server stops while the client still waits
                     call.stop()
@@ -163,10 +163,10 @@ async def _send_json(answer: Answer, status: int, body: Json) -> None:
     answer.send(status, JSON, msgspec.json.encode(body))
 
 
-def answer_locally(asked: Asked) -> Awaitable[None]:
+def answer_locally(call: LocalCall) -> Awaitable[None]:
     """Answer at an endpoint that needs a key, but no generation by a provider."""
-    kind = asked.entrance.door.kind
-    return count(asked) if kind == "count" else ANSWERS[kind](asked)
+    kind = call.entrance.door.kind
+    return count(call) if kind == "count" else ANSWERS[kind](call)
 
 
 async def answer_preflight(inbound: Inbound, answer: Answer) -> None:

@@ -48,10 +48,10 @@ def find_route(name: str | None, snapshot: Snapshot, manager: ProviderManager) -
         return found
     if name is None:
         raise InvalidRequestError("`model` is missing, and no route is called `*`")
-    asked = name.removeprefix(CLAUDE_NAMES)
-    if not snapshot.routes and is_name(asked) and is_usable(asked, manager):
-        return Route(asked)
-    raise no_model(name, why_unusable(asked, manager) if not snapshot.routes else "")
+    plain = name.removeprefix(CLAUDE_NAMES)
+    if not snapshot.routes and is_name(plain) and is_usable(plain, manager):
+        return Route(plain)
+    raise no_model(name, why_unusable(plain, manager) if not snapshot.routes else "")
 
 
 def no_model(name: str | None, why: str = "") -> InvalidRequestError:

@@ -30,9 +30,9 @@ def is_preflight(method: str, headers: Mapping[str, str]) -> bool:
 
 def preflight_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers that answer a preflight request of an allowed page."""
-    asked = headers.get("access-control-request-headers", "authorization, content-type")
+    wanted = headers.get("access-control-request-headers", "authorization, content-type")
     return {
         "access-control-allow-methods": METHODS,
-        "access-control-allow-headers": asked,
+        "access-control-allow-headers": wanted,
         "access-control-max-age": SECONDS,
     }

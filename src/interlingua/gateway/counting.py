@@ -14,7 +14,7 @@ from ..types.base import Json
 from ..types.request import Request
 from .carrying import Carrying
 from .choose import find_route
-from .doors import Asked
+from .doors import LocalCall
 from .peek import Peek
 
 __all__ = ["count"]
@@ -23,14 +23,14 @@ TIMEOUTS = Timeouts(connect=5.0, read=10.0, total=10.0)
 LARGEST = 64 * 1024
 
 
-async def count(asked: Asked) -> None:
+async def count(call: LocalCall) -> None:
     """Answer with the number of input tokens. If the provider does not count, or fails, the answer is our estimate."""
-    entrance, state, key = asked.entrance, asked.state, asked.key
-    body = await asked.inbound.body(state.snapshot.settings.body_limit)
+    entrance, state, key = call.entrance, call.state, call.key
+    body = await call.inbound.body(state.snapshot.settings.body_limit)
     wire, dialect = counted_request(Peek(body).body_value(state.known_tools), entrance.door.dialect)
     carrier = Carrying(state, dialect, None if key is None else key.name)
     relayed = RelayedCall(
-        wire, dialect, headers=asked.inbound.headers, model=entrance.model, checked=False, carrier=carrier
+        wire, dialect, headers=call.inbound.headers, model=entrance.model, checked=False, carrier=carrier
     )
     if key is not None and relayed.asked is not None and not key.may_use(relayed.asked):
         raise InvalidRequestError(f"the key {key.name} may not use {relayed.asked!r}", provider_status=404)
@@ -45,7 +45,7 @@ async def count(asked: Asked) -> None:
         answer = write_count(client.estimate(request), entrance.door.dialect)
     elif client.dialect.name != entrance.door.dialect:
         answer = write_count(COUNTERS[client.name].read(answer) or 0, entrance.door.dialect)
-    await asked.json(answer)
+    await call.json(answer)
 
 
 async def _count_at_provider(client: AsyncClient, request: Request) -> Json:

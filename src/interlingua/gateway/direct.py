@@ -40,22 +40,22 @@ class Directs:
         self._edition = -1
         self._known: dict[tuple[str, str | None, bool], Direct | None] = {}
 
-    def find(self, snapshot: Snapshot, dialect: str, asked: str | None, *, streams: bool) -> Direct | None:
+    def find(self, snapshot: Snapshot, dialect: str, requested: str | None, *, streams: bool) -> Direct | None:
         """The target of a request; None if its route has several models or its model cannot be called."""
         self._manager.refresh_if_due()
         if snapshot is not self._snapshot or self._edition != self._manager.edition:
             self._snapshot, self._edition, self._known = snapshot, self._manager.edition, {}
-        key = dialect, asked, streams
+        key = dialect, requested, streams
         if key in self._known:
             return self._known[key]
-        found = self._find(snapshot, dialect, asked, streams=streams)
+        found = self._find(snapshot, dialect, requested, streams=streams)
         if len(self._known) < MOST_REMEMBERED:
             self._known[key] = found
         return found
 
-    def _find(self, snapshot: Snapshot, dialect: str, asked: str | None, *, streams: bool) -> Direct | None:
+    def _find(self, snapshot: Snapshot, dialect: str, requested: str | None, *, streams: bool) -> Direct | None:
         try:
-            route = find_route(asked, snapshot, self._manager)
+            route = find_route(requested, snapshot, self._manager)
             candidate = self._router.route(models=route.names[:1]).candidates[0]
         except (AdapterError, ValueError):
             return None  # the call itself raises the error that says why

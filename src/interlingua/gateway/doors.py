@@ -22,7 +22,7 @@ JSON = {"content-type": "application/json"}
 UPGRADE, NOT_IMPLEMENTED = 426, 501
 
 
-class Asked(msgspec.Struct, frozen=True):
+class LocalCall(msgspec.Struct, frozen=True):
     """A request at an endpoint that the gateway answers itself."""
 
     state: State
@@ -36,12 +36,12 @@ class Asked(msgspec.Struct, frozen=True):
         self.answer.send(status, JSON, msgspec.json.encode(body))
 
 
-async def list_models(asked: Asked) -> None:
+async def list_models(call: LocalCall) -> None:
     """Answer with the models that the key may use."""
-    models, dialect = asked.state.list_models(asked.key), asked.entrance.door.dialect
+    models, dialect = call.state.list_models(call.key), call.entrance.door.dialect
     if dialect == "anthropic-messages":
         models = [named for model in models for named in _also_as_claude(model)]
-    await asked.json(write_models(models, dialect, asked.inbound.query))
+    await call.json(write_models(models, dialect, call.inbound.query))
 
 
 def _also_as_claude(model: Listed) -> list[Listed]:
@@ -51,43 +51,43 @@ def _also_as_claude(model: Listed) -> list[Listed]:
     return [model, msgspec.structs.replace(model, name=f"{CLAUDE_NAMES}{model.name}")]
 
 
-async def show_model(asked: Asked) -> None:
+async def show_model(call: LocalCall) -> None:
     """Answer with one model, by any name that a request could use."""
-    state, name = asked.state, asked.entrance.model
+    state, name = call.state, call.entrance.model
     if name is None:  # Ollama names it in the body
-        peek = Peek(await asked.inbound.body(state.snapshot.settings.body_limit))
+        peek = Peek(await call.inbound.body(state.snapshot.settings.body_limit))
         name = peek.text("model") or peek.text("name") or ""
-    if not name or (asked.key is not None and not asked.key.may_use(name)):
+    if not name or (call.key is not None and not call.key.may_use(name)):
         raise no_model(name)
     find_route(name, state.snapshot, state.manager)
     model = state.describe_model(name.removeprefix(CLAUDE_NAMES))
-    await asked.json(write_model(model, asked.entrance.door.dialect))
+    await call.json(write_model(model, call.entrance.door.dialect))
 
 
-async def version(asked: Asked) -> None:
+async def version(call: LocalCall) -> None:
     """Answer with the version of the gateway."""
-    await asked.json({"version": __version__})
+    await call.json({"version": __version__})
 
 
-async def probe(asked: Asked) -> None:
+async def probe(call: LocalCall) -> None:
     """Answer that the gateway runs."""
-    asked.answer.send(200, {"content-type": "text/plain"}, b"Interlingua is running")
+    call.answer.send(200, {"content-type": "text/plain"}, b"Interlingua is running")
 
 
-async def accept(asked: Asked) -> None:
+async def accept(call: LocalCall) -> None:
     """Accept a client's telemetry and drop it."""
-    await asked.inbound.body(asked.state.snapshot.settings.body_limit)
-    await asked.json({})
+    await call.inbound.body(call.state.snapshot.settings.body_limit)
+    await call.json({})
 
 
-async def upgrade(asked: Asked) -> None:
+async def upgrade(call: LocalCall) -> None:
     """Refuse a WebSocket with status 426, after which clients use HTTP without delay."""
     error = InvalidRequestError("this gateway has no WebSocket; use POST", provider_status=UPGRADE)
-    asked.answer.headers["upgrade"] = "HTTP/1.1"
-    await asked.json({"error": {"message": error.message, "type": "invalid_request_error"}}, UPGRADE)
+    call.answer.headers["upgrade"] = "HTTP/1.1"
+    await call.json({"error": {"message": error.message, "type": "invalid_request_error"}}, UPGRADE)
 
 
-ANSWERS: dict[str, Callable[[Asked], Awaitable[None]]] = {
+ANSWERS: dict[str, Callable[[LocalCall], Awaitable[None]]] = {
     "list": list_models,
     "show": show_model,
     "version": version,

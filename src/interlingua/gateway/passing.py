@@ -53,12 +53,12 @@ class PassCall:
     async def run(self) -> None:
         """Read the request and answer it. An error is raised if the answer has not begun, else only recorded."""
         await self._receive()
-        asked = self._entrance.model or (None if self._peek is None else self._peek.text("model"))
-        self._receipt.asked = asked
-        if self._key is not None and not self._key.may_use(asked or EVERYTHING):
+        requested = self._entrance.model or (None if self._peek is None else self._peek.text("model"))
+        self._receipt.asked = requested
+        if self._key is not None and not self._key.may_use(requested or EVERYTHING):
             raise InvalidRequestError(f"the key {self._key.name} may not do this", provider_status=NOT_FOUND)
-        client, model = self._find(asked)
-        self._receipt.served = f"{client.name}:{model}" if asked else client.name
+        client, model = self._find(requested)
+        self._receipt.served = f"{client.name}:{model}" if requested else client.name
         try:
             await self._pass(client, model)
         except AdapterError as error:
@@ -72,10 +72,10 @@ class PassCall:
         """Record that the server stopped before the answer was complete."""
         self._receipt.status = "shutdown"
 
-    def _find(self, asked: str | None) -> tuple[AsyncClient, str]:
+    def _find(self, requested: str | None) -> tuple[AsyncClient, str]:
         """The client of the provider that answers, and the provider's name of the model."""
         dialects = FAMILIES.get(self._dialect, (self._dialect,))
-        for name in self._names(asked):
+        for name in self._names(requested):
             try:
                 id, model = self._state.manager.locate(name)
                 client = self._state.manager.get_adapter(id)
@@ -88,11 +88,11 @@ class PassCall:
             provider_status=NOT_IMPLEMENTED,
         )
 
-    def _names(self, asked: str | None) -> Iterator[str]:
+    def _names(self, requested: str | None) -> Iterator[str]:
         """The models whose providers are tried, in order."""
         snapshot = self._state.snapshot
-        if asked is not None:
-            yield from find_route(asked, snapshot, self._state.manager).names
+        if requested is not None:
+            yield from find_route(requested, snapshot, self._state.manager).names
         else:
             for route in snapshot.routes.values():
                 yield from route.names

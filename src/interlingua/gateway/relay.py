@@ -65,9 +65,9 @@ class Call(SameDialectCall):
         body = self.inbound.small_body(limit)
         self._read(await self.inbound.body(limit) if body is None else body)
         peek, entrance, key = self._peek, self._entrance, self.key
-        asked = self.receipt.asked = entrance.model or peek.text("model")
-        if key is not None and asked is not None and not key.may_use(asked):
-            raise InvalidRequestError(f"the key {key.name} may not use {asked!r}", provider_status=404)
+        requested = self.receipt.asked = entrance.model or peek.text("model")
+        if key is not None and requested is not None and not key.may_use(requested):
+            raise InvalidRequestError(f"the key {key.name} may not use {requested!r}", provider_status=404)
         self._streams = self._wants_stream() if entrance.stream is None else entrance.stream
         self._has_envelope = has_envelope(peek.body)
         direct = self._direct()
@@ -75,7 +75,7 @@ class Call(SameDialectCall):
             passage = direct.passage
             if await (self._translate_directly(direct) if passage is None else self._pass_directly(direct, passage)):
                 return
-        route = find_route(asked, self._snapshot, self.state.manager)
+        route = find_route(requested, self._snapshot, self.state.manager)
         self._policy = route.losses or self._snapshot.settings.losses
         candidates = self.state.router.route(models=self._ordered(route))
         try:
@@ -84,8 +84,8 @@ class Call(SameDialectCall):
             self._note(candidates)
 
     def _wants_stream(self) -> bool:
-        asked = self._peek.get("stream")
-        return self._entrance.door.streams if asked is None else asked is True
+        stream = self._peek.get("stream")
+        return self._entrance.door.streams if stream is None else stream is True
 
     def _ordered(self, route: Route) -> tuple[str, ...]:
         """The models of the route in the order in which they are tried."""

@@ -48,13 +48,13 @@ class Used:
         cost = "price unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
         failed = f", {self.failed} failed" if self.failed else ""
         calls = "1 request" if self.requests == 1 else f"{self.requests:,} requests"
-        without = f", without {self.uncounted} whose usage was not told" if self.uncounted else ""
+        without = f", without {self.uncounted} whose usage is not known" if self.uncounted else ""
         lines = [
             f"{calls}{failed}; {self.input_tokens:,} tokens in, {self.output_tokens:,} out; {cost}{without}",
             *(f"  lost: {reason}" for reason in sorted(self.losses)[:SHOWN]),
         ]
         more = len(self.losses) - SHOWN
-        return "\n".join([*lines, *([f"  and {more} more; --json tells all"] if more > 0 else [])]) + "\n"
+        return "\n".join([*lines, *([f"  and {more} more; --json lists all"] if more > 0 else [])]) + "\n"
 
 
 def count_calls(state: State) -> Callable[[], Used]:

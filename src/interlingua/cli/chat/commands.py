@@ -172,12 +172,12 @@ async def _wire(chat: Chat, rest: str) -> None:
 
 COMMANDS = {
     "/help": Command(_help, "/help", "this list"),
-    "/model": Command(_model, "/model [NAME]", "move to another model; what that means is told first"),
+    "/model": Command(_model, "/model [NAME]", "move to another model; its cost and losses are shown first"),
     "/undo": Command(_undo, "/undo", "take back the last question and its answer"),
     "/retry": Command(_retry, "/retry", "ask the last question once more"),
     "/fork": Command(_fork, "/fork", "go on with a copy; the conversation so far stays as it is"),
     "/cost": Command(_cost, "/cost", "tokens and cost so far"),
-    "/losses": Command(_losses, "/losses", "what could not be told to the models"),
+    "/losses": Command(_losses, "/losses", "what could not be sent to the models"),
     "/wire": Command(_wire, "/wire [DIALECT]", "the last request, in any dialect"),
     "/save": Command(_save, "/save FILE", "write the conversation to a file"),
     "/load": Command(_load, "/load FILE|ID", "go on with a conversation from a file, or of an id"),
