@@ -1,19 +1,19 @@
 """One language for conversations with language models, and exact translators between it and every wire protocol.
 
-What to begin with, each with a docstring of its own (``help(interlingua.Session)``):
+Where to begin; each name has a docstring (``help(interlingua.Session)``):
 
 - a conversation: ``Session``, ``SyncSession``; a tool: ``tool``, ``Toolbox``; an MCP server's: ``McpTools``
 - one call: ``connect``, ``connect_sync``, which give an ``AsyncClient`` or a ``Client``; many: ``map_requests``
-- what is asked and answered: ``Request``, ``Message``, blocks such as ``TextBlock`` and ``ToolUseBlock``, ``Response``,
-  ``TokenUsage``; content of files: ``image``, ``document``, ``audio``, ``file``
+- requests and answers: ``Request``, ``Message``, blocks such as ``TextBlock`` and ``ToolUseBlock``, ``Response``,
+  ``TokenUsage``; content from files: ``image``, ``document``, ``audio``, ``file``
 - streams: ``Event`` and its kinds, ``fold``; failures: ``AdapterError`` and its kinds
 - only the translators: ``dialect``, ``translate_request``, ``translate_response``, ``translate_stream``, ``Loss``
-- other people's requests: ``relay``, ``relay_stream``; another model where one fails: ``Router``
-- what a call costs: ``Pricing``; what moving would mean: ``plan_swap``; where sessions are kept: ``JsonStore``,
-  ``SqliteStore``
+- answering another program's requests: ``relay``, ``relay_stream``; another model if one fails: ``Router``
+- what a call costs: ``Pricing``; what changing the model of a conversation would lose: ``plan_swap``; where sessions
+  are saved: ``JsonStore``, ``SqliteStore``
 
 The names that most programs need are here, loaded on first use: importing the package loads no dialect and no HTTP
-library. Public, too, is the ``__all__`` of these modules, of which only the usual names are repeated here:
+library. The names in ``__all__`` of these modules are public too; only the usual ones are repeated here:
 ``interlingua.agent.routing``, ``interlingua.agent.session``, ``interlingua.agent.tools``, ``interlingua.behaviour``,
 ``interlingua.bus``, ``interlingua.catalogue``, ``interlingua.codec.schema``, ``interlingua.embedded``,
 ``interlingua.models.pricing``, ``interlingua.providers``, ``interlingua.serving``,
@@ -97,6 +97,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Every public name; for ``inspect`` those of this file alone: ``help`` prints every class that it is told of."""
-    asker = sys._getframe(1).f_globals.get("__name__")  # pyright: ignore[reportPrivateUsage]
-    return sorted(["__all__", "__version__"] if asker == "inspect" else [*globals(), *__all__])
+    """Every public name; ``inspect`` gets only those of this file, because ``help`` prints each class that it finds."""
+    caller = sys._getframe(1).f_globals.get("__name__")  # pyright: ignore[reportPrivateUsage]
+    return sorted(["__all__", "__version__"] if caller == "inspect" else [*globals(), *__all__])

@@ -1,7 +1,7 @@
-"""A request of any dialect, answered by any provider in that same dialect: one call, without a server.
+"""Answer a request of any dialect in that same dialect, with any provider: one call, without a server.
 
-``relay`` gives the whole answer, ``relay_stream`` its bytes as they come; both have twins for synchronous code. What
-happens between a client's request and its answer is ``RelayedCall``, without I/O; the gateway runs on it too.
+``relay`` returns the whole answer, ``relay_stream`` its bytes as they arrive; both have twins for synchronous code.
+``RelayedCall`` decodes the request and writes the answer, without I/O; the gateway uses it too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .types.response import Response
 from .types.usage import TokenUsage
 
 __all__ = [
-    "Asked",
+    "RelayOptions",
     "Carrier",
     "RelayStream",
     "Relayed",
@@ -48,15 +48,15 @@ __all__ = [
 ]
 
 
-class Asked(TypedDict, total=False):
-    """What else is known of the request, and of the provider that is to answer it."""
+class RelayOptions(TypedDict, total=False):
+    """The optional arguments of ``relay`` and its twins."""
 
     headers: Mapping[str, str] | None
-    """The request's own headers."""
+    """The headers of the request."""
     model: str | None
-    """The model that was asked for, in protocols that have it in the URL."""
+    """The requested model, for protocols that have it in the URL."""
     issuer: Origin | None
-    """Who wrote the turns of the model, where the caller knows it: their reasoning goes back to that one only."""
+    """Who wrote the assistant turns, if the caller knows it: their reasoning is sent back to no one else."""
     pricing: Pricing | None
     config: Partial | None
     """Settings of the provider, as for ``connect``."""
@@ -72,8 +72,8 @@ CONNECTING = ("config", "transport", "environment", "script", "on_loss")
 class Relayed(Struct, frozen=True, kw_only=True):
     """An answer in the dialect of the request.
 
-    ``losses`` are those of both ways: what the provider was not told, and what the client is not. ``response`` is the
-    canonical answer, with usage and attempts.
+    ``losses`` are those of both translations: of the request and of the answer. ``response`` is the canonical answer,
+    with usage and attempts.
     """
 
     body: Json
@@ -84,14 +84,14 @@ class Relayed(Struct, frozen=True, kw_only=True):
 
 
 class Carrier(Protocol):
-    """What brings state of other issuers across a client, and home again."""
+    """Gives the client the provider's opaque state in a form that its dialect can carry, and restores it later."""
 
     def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
-        """The request with the state that the client brought back, and what was lost of it."""
+        """The request with the state that the client sent back restored, and the losses of doing so."""
         ...
 
     def events(self, event: Event, /) -> Sequence[Event]:
-        """An event of the answer, as the client's dialect can carry its state."""
+        """The events to write for an event of the answer, its state in a form that the client's dialect can carry."""
         ...
 
     def response(self, response: Response) -> Response:
@@ -102,10 +102,10 @@ class Carrier(Protocol):
 class RelayedCall:
     """A client's request, decoded, and the answer to it in the client's own dialect, whole or event by event.
 
-    ``model`` and ``stream`` are those of the URL, where it has them. ``checked``: what the vendor would refuse is
-    refused in its words. ``request`` names no model: who answers is not the
-    client's decision. ``asked`` is the name that the client used, which the answer repeats. Until ``begun``, nothing
-    was written, so the call may still end in a status.
+    ``model`` and ``stream`` are those of the URL, where it has them. ``checked``: a body that the vendor would refuse
+    is refused in the vendor's words. ``request`` names no model, because the client does not decide who answers.
+    ``asked`` is the model that the client named, which the answer repeats. While ``begun`` is false nothing was
+    written, so the call may still end in an HTTP status.
     """
 
     response: Response | None = None
@@ -151,28 +151,28 @@ class RelayedCall:
 
     @cached_property
     def request(self) -> Request:
-        """The request, for whoever answers it."""
+        """The canonical request, without a model."""
         return self.request_to(None)
 
     def request_to(self, model: str | None) -> Request:
-        """The request as one to this model."""
+        """The canonical request to this model."""
         return altered(self._decoded, model=model, request_id=self._id, stream=self.stream)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What was lost so far, on both ways."""
+        """The losses so far, of the request and of the answer."""
         sent = self.response.losses if self.response is not None else ()
         return (*self._unrestored, *sent, *self.writer.losses)
 
     def whole(self, response: Response) -> Encoded:
-        """The answer at once, with the losses of both ways."""
+        """The whole answer, with the losses of the request and of the answer."""
         self.response = response
         written = self.writer.whole(response if self._carrier is None else self._carrier.response(response))
         before = (*self._unrestored, *response.losses)
         return replace(written, losses=(*before, *written.losses)) if before else written
 
     def feed(self, event: Event) -> bytes:
-        """The bytes that say an event. None before the first content, because until then the call may fail."""
+        """The bytes of an event. Empty before the first content, because until then the call may fail."""
         if type(event) is MessageComplete:
             self.response = event.response
         if self.begun:
@@ -185,7 +185,7 @@ class RelayedCall:
         return b"".join(map(self.feed, (*self._before, event)))
 
     def feed_all(self, events: Sequence[Event]) -> bytes:
-        """The bytes that say several events."""
+        """The bytes of several events."""
         return self.feed(events[0]) if len(events) == 1 else b"".join(map(self.feed, events))
 
     @staticmethod
@@ -199,28 +199,28 @@ class RelayedCall:
         return self.writer.fail(error) if self.begun or started else b""
 
     def close(self) -> bytes:
-        """The bytes still owed at the end."""
+        """The bytes still missing at the end of the stream."""
         return self.writer.close()
 
 
 # ------------------------------------------------------------------------------------------------------- whole answers
 
 
-async def relay(body: Json, *, dialect: str, to: str | ProviderAdapter, **asked: Unpack[Asked]) -> Relayed:
-    """The answer to a request body of ``dialect``, in that dialect, by whatever provider ``to`` names.
+async def relay(body: Json, *, dialect: str, to: str | ProviderAdapter, **options: Unpack[RelayOptions]) -> Relayed:
+    """The answer to a request body of ``dialect``, in that dialect, by the provider that ``to`` names.
 
     ``to`` is the name of a model, as for ``connect``, or a client or router of yours, which is not closed. A failed
-    call raises; ``interlingua.dialect(name).encode_error(error)`` says it in the caller's own form.
+    call raises; ``interlingua.dialect(name).encode_error(error)`` writes the error as the caller's protocol does.
     """
-    call, pricing = _call(body, dialect, asked)
-    async with _client(to, asked) as client:
+    call, pricing = _call(body, dialect, options)
+    async with _client(to, options) as client:
         return _relayed(call, await client.complete(call.request), pricing)
 
 
-def relay_sync(body: Json, *, dialect: str, to: str | Client | Router, **asked: Unpack[Asked]) -> Relayed:
+def relay_sync(body: Json, *, dialect: str, to: str | Client | Router, **options: Unpack[RelayOptions]) -> Relayed:
     """As ``relay``, for synchronous code."""
-    call, pricing = _call(body, dialect, asked)
-    with _sync_client(to, asked) as client:
+    call, pricing = _call(body, dialect, options)
+    with _sync_client(to, options) as client:
         complete = client.complete_sync if isinstance(client, Router) else client.complete
         return _relayed(call, complete(call.request), pricing)
 
@@ -234,7 +234,7 @@ def _relayed(call: RelayedCall, response: Response, pricing: Pricing | None) -> 
 
 
 class _Streamed:
-    """What both streams share."""
+    """The properties of both streams."""
 
     def __init__(self, call: RelayedCall, pricing: Pricing | None) -> None:
         self._call, self._pricing = call, pricing
@@ -246,12 +246,12 @@ class _Streamed:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What was lost so far, on both ways. All of it at the end."""
+        """The losses so far, of the request and of the answer; complete at the end."""
         return self._call.losses
 
     @property
     def response(self) -> Response | None:
-        """The canonical answer, once it has ended; what had come, if it failed."""
+        """The canonical answer, once it has ended; the partial answer, if it failed."""
         return self._call.response
 
     @property
@@ -268,7 +268,7 @@ class _Streamed:
 class RelayStream(_Streamed):
     """The bytes of an answer: ``async for``; leaving an ``async with`` closes the connection to the provider.
 
-    A call that fails before its first content raises, and nothing was given out. One that fails later gives the
+    A call that fails before its first content raises before it yields anything. One that fails later yields the
     dialect's own error and then raises, so that the answer does not end as if it were complete.
     """
 
@@ -286,7 +286,7 @@ class RelayStream(_Streamed):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop here."""
+        """Stop the answer and close the connection to the provider."""
         await cast("Any", self._chunks).aclose()
 
 
@@ -307,86 +307,88 @@ class SyncRelayStream(_Streamed):
         self.close()
 
     def close(self) -> None:
-        """Stop here."""
+        """Stop the answer and close the connection to the provider."""
         cast("Any", self._chunks).close()
 
 
-def relay_stream(body: Json, *, dialect: str, to: str | ProviderAdapter, **asked: Unpack[Asked]) -> RelayStream:
+def relay_stream(
+    body: Json, *, dialect: str, to: str | ProviderAdapter, **options: Unpack[RelayOptions]
+) -> RelayStream:
     """The answer to a request body of ``dialect`` as a stream of that dialect; see ``relay``."""
-    call, pricing = _call(body, dialect, asked)
-    return RelayStream(call, pricing, _stream(call, to, asked))
+    call, pricing = _call(body, dialect, options)
+    return RelayStream(call, pricing, _stream(call, to, options))
 
 
 def relay_stream_sync(
-    body: Json, *, dialect: str, to: str | Client | Router, **asked: Unpack[Asked]
+    body: Json, *, dialect: str, to: str | Client | Router, **options: Unpack[RelayOptions]
 ) -> SyncRelayStream:
     """As ``relay_stream``, for synchronous code."""
-    call, pricing = _call(body, dialect, asked)
-    return SyncRelayStream(call, pricing, _stream_sync(call, to, asked))
+    call, pricing = _call(body, dialect, options)
+    return SyncRelayStream(call, pricing, _stream_sync(call, to, options))
 
 
-async def _stream(call: RelayedCall, to: str | ProviderAdapter, asked: Asked) -> AsyncIterator[bytes]:
-    async with _client(to, asked) as client:
+async def _stream(call: RelayedCall, to: str | ProviderAdapter, options: RelayOptions) -> AsyncIterator[bytes]:
+    async with _client(to, options) as client:
         events = client.stream(call.request)
         try:
             async for event in events:
-                if said := call.feed(event):
-                    yield said
+                if written := call.feed(event):
+                    yield written
         except AdapterError as error:
-            if said := call.fail(error):
-                yield said
+            if written := call.fail(error):
+                yield written
             raise
         finally:
             await cast("Any", events).aclose()
-        if said := call.close():
-            yield said
+        if written := call.close():
+            yield written
 
 
-def _stream_sync(call: RelayedCall, to: str | Client | Router, asked: Asked) -> Iterator[bytes]:
-    with _sync_client(to, asked) as client:
+def _stream_sync(call: RelayedCall, to: str | Client | Router, options: RelayOptions) -> Iterator[bytes]:
+    with _sync_client(to, options) as client:
         events = client.stream_sync(call.request) if isinstance(client, Router) else client.stream(call.request)
         try:
             for event in events:
-                if said := call.feed(event):
-                    yield said
+                if written := call.feed(event):
+                    yield written
         except AdapterError as error:
-            if said := call.fail(error):
-                yield said
+            if written := call.fail(error):
+                yield written
             raise
         finally:
             cast("Any", events).close()
-        if said := call.close():
-            yield said
+        if written := call.close():
+            yield written
 
 
 # -------------------------------------------------------------------------------------------------------------- common
 
 
-def _call(body: Json, dialect: str, asked: Asked) -> tuple[RelayedCall, Pricing | None]:
-    known = {name: asked.get(name) for name in ("headers", "model", "issuer")}
-    return RelayedCall(body, dialect, **cast("Any", known)), asked.get("pricing")
+def _call(body: Json, dialect: str, options: RelayOptions) -> tuple[RelayedCall, Pricing | None]:
+    known = {name: options.get(name) for name in ("headers", "model", "issuer")}
+    return RelayedCall(body, dialect, **cast("Any", known)), options.get("pricing")
 
 
-def _connected(open: Callable[..., Any], to: str, asked: Asked) -> Any:
-    given = cast("dict[str, Any]", asked)
+def _connected(open: Callable[..., Any], to: str, options: RelayOptions) -> Any:
+    given = cast("dict[str, Any]", options)
     return open(to, **{name: given[name] for name in CONNECTING if name in given})
 
 
 @asynccontextmanager
-async def _client(to: str | ProviderAdapter, asked: Asked) -> AsyncGenerator[ProviderAdapter]:
+async def _client(to: str | ProviderAdapter, options: RelayOptions) -> AsyncGenerator[ProviderAdapter]:
     if not isinstance(to, str):
         yield to
         return
-    client: AsyncClient = _connected(connect, to, asked)
+    client: AsyncClient = _connected(connect, to, options)
     async with client:
         yield client
 
 
 @contextmanager
-def _sync_client(to: str | Client | Router, asked: Asked) -> Generator[Client | Router]:
+def _sync_client(to: str | Client | Router, options: RelayOptions) -> Generator[Client | Router]:
     if not isinstance(to, str):
         yield to
         return
-    client: Client = _connected(connect_sync, to, asked)
+    client: Client = _connected(connect_sync, to, options)
     with client:
         yield client

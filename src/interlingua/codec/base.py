@@ -1,4 +1,4 @@
-"""What a dialect is: eight verbs and the parts of a request usable alone. Pure: no I/O, clock, randomness or key."""
+"""The interface of a dialect: eight verbs, and encoders for single parts of a request. No I/O, clock, chance or key."""
 
 from __future__ import annotations
 
@@ -32,26 +32,27 @@ Headers = Mapping[str, str]
 
 
 class StreamDecoder(ABC):
-    """Bytes in, events out. Never raises on what the wire says: ``error`` holds what went wrong."""
+    """Bytes in, events out. Never raises because of the wire's content: ``error`` holds what went wrong."""
 
     error: AdapterError | None
     tolerant: bool = False
-    """Whether events that are not strict JSON are read all the same, as far as they can be. Clients set it."""
+    """Whether events that are not strict JSON are read as far as possible. Clients set it."""
     approximated: bool = False
-    """Whether that was done."""
+    """Whether an event that was not strict JSON was read."""
 
     @abstractmethod
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete."""
 
-    def accept(self, limits: Limits) -> None:  # noqa: B027  # somebody else's decoder may have limits of its own
-        """Accept no more than ``limits.event`` and ``limits.arguments``: what is larger ends the stream in an error."""
+    def accept(self, limits: Limits) -> None:  # noqa: B027  # a registered decoder may have limits of its own
+        """Set ``limits.event`` and ``limits.arguments``: anything larger ends the stream in an error."""
 
     @abstractmethod
     def close(self, clean: bool = False) -> list[Event]:
-        """The end of the bytes. A stream that has not said its last word is cut: it ends in an error.
+        """The events at the end of the bytes. A stream without its terminal event was cut, and ends in an error.
 
-        ``clean``: the transport saw the HTTP body's own end. Only protocols without a reliable last word ask for it.
+        ``clean``: the transport saw the proper end of the HTTP body. It matters only in protocols whose terminal event
+        is not reliable.
         """
 
 
@@ -62,7 +63,7 @@ class StreamEncoder(ABC):
 
     @abstractmethod
     def feed(self, event: Event) -> bytes:
-        """The bytes that say an event; often none."""
+        """The bytes of an event; often empty."""
 
     @abstractmethod
     def fail(self, error: AdapterError) -> bytes:
@@ -70,56 +71,58 @@ class StreamEncoder(ABC):
 
     @abstractmethod
     def close(self) -> bytes:
-        """The bytes still owed at the end. A stream that was never completed gets no end marker."""
+        """The bytes still missing at the end. A stream that was never completed gets no end marker."""
 
 
-ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError, OverflowError, AssertionError)
-"""What values of an unexpected shape raise."""
+SHAPE_ERRORS = (
+    KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError, OverflowError, AssertionError,
+)  # fmt: skip
+"""What reading or writing a value of an unexpected shape raises."""
 READING = ("decode_request", "decode_response", "decode_error")
 WRITING = ("encode_request", "encode_response", "encode_error", "encode_messages", "encode_system")
 VERBS = (*READING, *WRITING, "encode_tools", "encode_tool_choice", "as_turn")
 
 
 def _guarded(verb: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A verb that raises nothing but our own errors, whatever it is given."""
+    """The verb, raising an ``AdapterError`` for whatever its arguments contain."""
 
     @wraps(verb)
     def guarded(self: Dialect, *args: Any, **named: Any) -> Any:
         try:
             return verb(self, *args, **named)
-        except ODD as odd:
-            if odd.__traceback__ is None or odd.__traceback__.tb_next is None:
-                raise  # the call itself was wrong, not what was in it
+        except SHAPE_ERRORS as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is None:
+                raise  # the verb was called with wrong arguments; their content is not the cause
             what = name.partition("_")[2].replace("_", " ")
             if name in READING:
-                raise ParseError(f"this {what} is not what {self.name} allows: {_why(odd)}") from odd
-            raise InvalidRequestError(f"this {what} cannot be written in {self.name}: {_why(odd)}") from odd
+                raise ParseError(f"this {what} is not what {self.name} allows: {_described(error)}") from error
+            raise InvalidRequestError(f"this {what} cannot be written in {self.name}: {_described(error)}") from error
 
     return guarded
 
 
-def _why(odd: Exception) -> str:
-    return f"{type(odd).__name__}: {str(odd)[:200]}"
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:200]}"
 
 
 class Dialect(ABC):
     """One wire protocol, in both directions: a client codec and a server codec.
 
-    The verbs of every subclass raise ``AdapterError`` and nothing else: what slips through the readers and writers of a
-    dialect, because a value had a shape that nobody foresaw, becomes a ``ParseError`` or an ``InvalidRequestError``.
+    The verbs of every subclass raise ``AdapterError`` and nothing else: where a value has a shape that a dialect's
+    readers and writers do not expect, the verb raises a ``ParseError`` or an ``InvalidRequestError``.
     """
 
     name: ClassVar[str]
     history_key: ClassVar[str] = "messages"
-    """Where the protocol's request has its history."""
+    """The key of the history in a request of the protocol."""
     schema_subset: ClassVar[Subset | None] = None
-    """What it takes of JSON Schema; a dialect that does not say it has no strict schemas."""
+    """The part of JSON Schema that strict schemas may use; None: the dialect has no strict schemas."""
     hosted: ClassVar[Sequence[HostedTool]] = ()
-    """The tools that the provider runs itself and that others have too."""
+    """The tools that the provider runs itself and that other providers have too."""
     text_join: ClassVar[TextJoin] = "apart"
     """How neighbouring texts of a turn that another protocol wrote are written."""
     usage: ClassVar[Counts | None] = None
-    """How the object ``usage`` of an answer counts, where nothing else of an answer does."""
+    """How the object ``usage`` of an answer is counted; None where other parts of the answer count too."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -131,15 +134,12 @@ class Dialect(ABC):
         self.provider = provider
 
     def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
-        """What this dialect remembers about the wire of a value, as today's writers read it.
-
-        ``marks`` may come from a file that an older release saved.
-        """
+        """The marks of a value as this release writes them; ``marks`` may come from the file of an older release."""
         return marks
 
     @abstractmethod
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        """A request as it is sent: body, path, headers, and what the protocol cannot say."""
+        """The request as it is sent: body, path, headers, and the losses."""
 
     @abstractmethod
     def decode_request(
@@ -150,15 +150,15 @@ class Dialect(ABC):
         stream: bool | None = None,
         issuer: Origin | None = None,
     ) -> Request:
-        """A request as it came. ``model`` and ``stream`` are what the URL says; ``issuer`` wrote the model's turns."""
+        """The request in a body. ``model`` and ``stream`` are from the URL; ``issuer`` wrote the assistant turns."""
 
     @abstractmethod
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
-        """An answer as a server sends it to whoever made this request."""
+        """The answer as a server sends it to the client that made ``request``."""
 
     @abstractmethod
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        """An answer as it came; with ``request``, tool arguments are read by the tools' schemas."""
+        """The answer in a body; with ``request``, tool arguments are read by the tools' schemas."""
 
     @abstractmethod
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
@@ -170,11 +170,11 @@ class Dialect(ABC):
 
     @abstractmethod
     def encode_error(self, error: AdapterError) -> WireError:
-        """A failure as a server of this protocol says it: status, headers, body."""
+        """The error as a server of this protocol sends it: status, headers, body."""
 
     @abstractmethod
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        """The failure that a status and a body mean; to be raised by the caller."""
+        """The error that a status and a body mean, for the caller to raise."""
 
     def validate_request(self, body: Json) -> None:
         """Raise an ``InvalidRequestError``, in the vendor's own form, for a body that the vendor would refuse.
@@ -184,7 +184,7 @@ class Dialect(ABC):
         self.decode_request(body)
 
     def as_turn(self, response: Response) -> Message:
-        """An answer as a turn of the history, with what must go back with it."""
+        """The answer as an assistant turn, with everything that later requests must send back."""
         return Message(Role.assistant, response.content, origin=Origin(self.provider, self.name, response.model))
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Base64 as servers take it: two alphabets, padded or not. Ours is the standard alphabet, padded."""
+"""Base64 as servers accept it: two alphabets, padded or not. We write the standard alphabet, padded."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 STANDARD, URL_SAFE = f"{LETTERS}+/".encode(), f"{LETTERS}-_".encode()
 TO_STANDARD = str.maketrans("-_", "+/")
 LAST = {1: f"{LETTERS}+/"[::4] + f"{LETTERS}-_"[::4], 2: f"{LETTERS}+/"[::16] + f"{LETTERS}-_"[::16]}
-"""The last digit of base64 that misses one or two digits: the bits that it has too many are 0."""
+"""The digits that may end base64 which lacks one or two digits of a group: their unused bits are 0."""
 
 
 def is_base64(text: str) -> bool:
-    """Whether readers take it for bytes: one of the two alphabets, padded or not, and no bits left over."""
+    """Whether servers read the text as base64: one of the two alphabets, padded or not, unused bits 0."""
     if not text.isascii():
         return False
     digits = text.rstrip("=")

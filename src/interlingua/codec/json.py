@@ -1,8 +1,8 @@
-"""Telling apart wire values that nobody has checked.
+"""Type checks of wire values of unknown shape.
 
-A parsed value is a plain ``dict`` or ``list`` (or a list that was parsed before), which ``is_object`` and ``is_array``
-ask for. A body that a caller built
-may hold subclasses of them: ``is_dict`` and ``is_list`` take those too. The words are the same to a type checker.
+A parsed value is a plain ``dict`` or ``list`` (or a ``KnownList``): ``is_object`` and ``is_array`` accept only these. A
+body that a caller built may hold subclasses, which ``is_dict`` and ``is_list`` accept too. Type checkers see no
+difference.
 """
 
 from __future__ import annotations

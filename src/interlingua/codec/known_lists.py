@@ -1,6 +1,6 @@
-"""Lists of a body that come again with every request of a conversation, as its tools do: parsed and read once.
+"""Lists that come again with every request of a conversation, such as its tools: they are parsed and read once.
 
-Whoever keeps such a list (``gateway.peek``) promises that nobody changes it, nor anything in it.
+The code that keeps such a list (``gateway.peek``) promises that nothing changes the list or its items.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["KnownList", "read_each"]
 
 
 class KnownList(list[Json]):
-    """A list that nobody changes. What was ``made`` of it is kept with it: whether it is right, and what it says."""
+    """A list that never changes. ``made`` keeps what was computed from it, by reader or validator."""
 
     __slots__ = ("made",)
 
@@ -24,7 +24,7 @@ class KnownList(list[Json]):
 
 
 def read_each(read: Callable[[Json], Any], wire: list[Json]) -> tuple[Any, ...]:
-    """What each item is read as. A list that is known is read by each reader once."""
+    """Read each item. Each reader reads a ``KnownList`` only once."""
     if type(wire) is not KnownList:
         return tuple(map(read, wire))
     found: tuple[Any, ...] | None = wire.made.get(read)

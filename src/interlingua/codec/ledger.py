@@ -1,7 +1,7 @@
-"""What a translation could not say: collected here, each with a path, a reason and a weight. Knows no vendor.
+"""The ledger collects the losses of a translation, each with a path, a reason and a weight. It knows no vendor.
 
-Residue (``extras``) and blocks that another dialect carried whole are not translated; how much that matters is told by
-the wire's own words.
+Residue (``extras``) and blocks that another dialect carried whole are not translated; the weight of their loss follows
+from their keys and values on the wire.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .tools.ids import IdMap
 
 __all__ = ["Ledger", "is_blank", "weigh"]
 
-# Residue of a request, and blocks, that speak of what a server keeps.
+# Residue of a request, and types of blocks, that refer to state which a server keeps.
 KEPT_BY_SERVER = frozenset(
     "previous_response_id conversation prompt thread thread_id store container cachedContent cached_content context"
     " item_reference compaction container_upload".split()
 )
-# Residue of a block that says nothing to a model: names that a server gave, and the state of an item.
+# Residue of a block that a model does not see: names that a server gave, and the state of an item.
 LABELS = frozenset(("id", "status", "index", "item"))
-# Residue of an answer that is neither said by the model nor to it: notes of the server about its own work.
+# Residue of an answer that the model did not write: notes of the server about its own work.
 NOTES = frozenset(("created", "system_fingerprint", "timings"))
-# Parameters and residue that say what their absence says.
+# Parameters and residue whose value here means the same as leaving them out.
 DEFAULTS: Wire = {
     "n": 1,
     "candidateCount": 1,
@@ -45,30 +45,30 @@ DEFAULTS: Wire = {
 }
 T = TypeVar("T")
 QUOTED = 60
-"""How many characters of a name are quoted: a log must not fill with what a wire put in the place of one."""
+"""How many characters of a name are quoted: a wire may have a long text in its place, which must not fill a log."""
 FEW = 8
-"""Losses that are searched one by one."""
+"""Fewer losses than this are searched one by one."""
 NAMED = 4
-"""Fields that a reason names."""
+"""How many fields a reason names at most."""
 
 
 class Ledger:
     """Collects losses. ``where`` is the place being encoded; loops set it, so a path is built only when needed.
 
-    Whoever encodes may also append to ``losses``, and remove what was appended last.
+    Encoders may also append to ``losses``, and remove what was appended last.
     """
 
     __slots__ = ("_places", "ids", "losses", "where")
 
     def __init__(self) -> None:
         self.losses: list[Loss] = []
-        self._places: dict[Loss, int] = {}  # where the losses stand that were found so far, in their order
+        self._places: dict[Loss, int] = {}  # the index in ``losses`` of each loss that was looked up, in order
         self.where: tuple[str | int, ...] = ()
         self.ids: IdMap | None = None
-        """The ids that the calls of this request get, where the protocol refuses some."""
+        """The ids that the calls of this request get; None if the protocol accepts every id."""
 
     def lose(self, kind: LossKind, reason: str, *path: str | int, weight: LossWeight | None = None) -> None:
-        """Declare a loss below the present place. A signature that is lost is state; the usual weight is content."""
+        """Declare a loss at ``path`` below the current place. The default weight is content; state for a signature."""
         if weight is None:
             weight = "state" if kind == "dropped" and path and path[-1] == "signature" else "content"
         loss = Loss("/".join(map(str, (*self.where, *path))), kind, reason, weight)
@@ -86,17 +86,17 @@ class Ledger:
             if place < len(losses) and losses[place] is latest:
                 start = place + 1
                 break
-            del places[latest]  # it was removed meanwhile
+            del places[latest]  # it was removed from ``losses``
         for place in range(start, len(losses)):
             places.setdefault(losses[place], place)
         return loss in places
 
     def lose_form(self, kind: LossKind, reason: str, *path: str | int) -> None:
-        """Declare a loss that only a comparison of bytes would notice."""
+        """Declare a loss of weight form: only a comparison of bytes would show it."""
         self.lose(kind, reason, *path, weight="form")
 
     def each(self, placed: Iterable[tuple[int, T]], *path: str | int) -> Iterator[tuple[int, T]]:
-        """Values with their places. The ledger's place is on each in turn, ``path`` below the present one."""
+        """Yield values with their indexes, and set ``where`` to each in turn, ``path`` below the current place."""
         where = self.where
         for index, value in placed:
             self.where = (*where, *path, index)
@@ -104,7 +104,7 @@ class Ledger:
         self.where = where
 
     def foreign(self, value: Value, dialect: str, *path: str | int) -> None:
-        """Declare the residue that other dialects left on a value: it is not translated."""
+        """Declare the residue of other dialects in a value: it is not translated."""
         for name, residue in value.extras.items():
             if name != dialect:
                 for key in residue:
@@ -114,7 +114,7 @@ class Ledger:
                         self.lose("dropped", _untranslated(name, key, lost), *path, "extras", name, key, weight=weight)
 
     def opaque(self, block: OpaqueBlock) -> None:
-        """Declare a block that another dialect carried whole. One that holds nothing but its type says nothing."""
+        """Declare a block that another dialect carried whole. The loss of an empty one has the weight form."""
         raw: Json = block.raw
         held = {key: raw[key] for key in raw if key not in ("type", "role", "id")} if is_object(raw) else raw
         word = str(raw.get("type") or next(iter(raw), "")) if is_object(raw) else type(raw).__name__
@@ -123,34 +123,34 @@ class Ledger:
         self.lose("dropped", reason, weight=weight)
 
     def lift(self, count: int) -> None:
-        """The losses after the first ``count`` concern the present place as a whole: nothing of it is written."""
+        """Give the losses after the first ``count`` the current place: nothing of the value there is written."""
         path = "/".join(map(str, self.where))
         lifted = [replace(loss, path=path) for loss in self.losses[count:]]
         del self.losses[count:]
         self.losses += [loss for index, loss in enumerate(lifted) if loss not in lifted[:index]]
 
     def drop_parts(self, count: int) -> None:
-        """The value at the present place is left out: the losses of its parts after the first ``count`` are moot."""
+        """Remove the losses of parts after the first ``count``, if one says that the whole value is left out."""
         path = "/".join(map(str, self.where))
         if whole := [loss for loss in self.losses[count:] if loss.path == path]:
             self.losses[count:] = whole
 
     def relocate(self, count: int, places: Mapping[str, str]) -> None:
-        """Give the losses after the first ``count`` the caller's places: they were found in a value that was regrouped.
+        """Give the losses after the first ``count`` the caller's paths: they were found in a value that was regrouped.
 
-        ``places`` has the caller's path of everything that stands elsewhere in that value.
+        ``places`` maps the paths in that value to the caller's paths, where they differ.
         """
         self.losses[count:] = [replace(loss, path=_relocated(loss.path, places)) for loss in self.losses[count:]]
 
     def untranslated(self, value: OpaqueBlock | ServerTool, dialect: str) -> None:
-        """Declare what another dialect carried whole."""
+        """Declare a block or tool that another dialect carried whole."""
         if isinstance(value, OpaqueBlock):
             self.opaque(value)
         else:
             self.lose("dropped", f"a hosted tool of {value.dialect} that is not translated to {dialect}")
 
     def lose_from_system(self, block: Block, dialect: str) -> None:
-        """Declare a block of the system prompt that is no text."""
+        """Declare a block of the system prompt that is not text."""
         if type(block) is OpaqueBlock:
             self.opaque(block)
         else:
@@ -185,7 +185,7 @@ def _one_untranslated(dialect: str, field: str) -> str:
 
 
 def _fields(key: str, value: Json, depth: int = 2) -> Iterator[str]:
-    """The names of what residue holds, in the wire's own nesting."""
+    """The dotted paths of the values in residue, at most ``depth`` levels below the key; blank values are skipped."""
     if depth and is_object(value) and value:
         for inner, held in value.items():
             if not is_blank(held):
@@ -195,7 +195,7 @@ def _fields(key: str, value: Json, depth: int = 2) -> Iterator[str]:
 
 
 def _weight(key: str, value: Json, *, whole: bool) -> LossWeight:
-    """``whole``: the residue is a request's or a response's own, not a block's."""
+    """The weight of lost residue. ``whole``: it belongs to a request or a response, not to a block."""
     if whole and key in KEPT_BY_SERVER:
         return "state"
     if whole and key in NOTES:
@@ -207,12 +207,12 @@ def _weight(key: str, value: Json, *, whole: bool) -> LossWeight:
 
 
 def weigh(name: str, value: Any, weight: LossWeight) -> LossWeight:
-    """How much it matters that a parameter is lost: its default is form alone."""
+    """The weight of a lost parameter: form if it had its default value, otherwise ``weight``."""
     return "form" if name in DEFAULTS and value == DEFAULTS[name] else weight
 
 
 def is_blank(value: Json) -> bool:
-    """Null or empty all the way down: nothing anyone could miss."""
+    """Whether a value is null, an empty string, or holds nothing but such values."""
     if is_dict(value):
         return all(map(is_blank, value.values()))
     if is_list(value):

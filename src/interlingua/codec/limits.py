@@ -1,4 +1,4 @@
-"""How much is accepted from outside, in one place. Sizes are bytes; ``None`` lifts a limit."""
+"""The limits on what is accepted from servers and files. Sizes are bytes; ``None`` lifts a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ERROR_TEXT", "Limits", "is_deep", "is_deeper", "too_deep", "too_long
 
 KIB, MIB = 1024, 1024 * 1024
 ERROR_TEXT = 4 * KIB
-"""How much of an error's text is looked at. Dialects read no configuration, so they use this default."""
+"""How many bytes of an error's text are read. Dialects read no configuration, so they use this default."""
 
 
 class Limits(Struct, frozen=True, omit_defaults=True):
@@ -23,7 +23,7 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     error: int | None = MIB
     """The body of an error answer; the rest is not read."""
     error_text: int | None = ERROR_TEXT
-    """How much of an error's text is looked at to classify it. This field has no effect: dialects use its default."""
+    """How many bytes of an error's text are read to classify it. This field has no effect: dialects use its default."""
     event: int | None = 16 * MIB
     """One event of a stream."""
     arguments: int | None = 8 * MIB
@@ -46,7 +46,7 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def is_deeper(value: Any, depth: int | None) -> bool:
-    """Whether lists and objects are nested more than ``depth`` deep. Level by level, without recursion."""
+    """Whether lists and objects are nested more than ``depth`` deep. Searched level by level, without recursion."""
     level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(depth or 0):
         if not level:
@@ -56,9 +56,9 @@ def is_deeper(value: Any, depth: int | None) -> bool:
 
 
 def is_deep(body: bytes, depth: int | None, value: Any = None) -> bool:
-    """Whether a JSON body is nested more than ``depth`` deep; ``value`` is what it says, if that is known already.
+    """Whether a JSON body is nested more than ``depth`` deep; ``value`` is the parsed body, if the caller has it.
 
-    Most bodies have fewer brackets than that, and are not looked at further.
+    Most bodies have fewer brackets than that, and are not parsed.
     """
     if depth is None or body.count(b"{") + body.count(b"[") <= depth:
         return False
@@ -71,7 +71,7 @@ def is_deep(body: bytes, depth: int | None, value: Any = None) -> bool:
 
 
 def too_long(name: str, most: int) -> str:
-    """What is wrong with something that is over a limit, and how to lift the limit."""
+    """The end of an error message: what is over a limit, and how to lift the limit."""
     return f"is longer than the limit of {most} bytes; AdapterConfig(limits=Limits({name}=None)) lifts it"
 
 

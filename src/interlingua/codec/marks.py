@@ -1,4 +1,4 @@
-"""What a dialect remembers beside a value: residue (``extras``) and marks of shape and spelling (``forms``)."""
+"""What a dialect remembers about a value's wire: residue (``extras``) and marks of shape and spelling (``forms``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE: Wire = {}
 
 
 def kept(dialect: str, rest: Wire, marks: Wire) -> dict[str, Any]:
-    """The ``extras`` and ``forms`` of a value, as arguments by name: only what there is to keep."""
+    """The ``extras`` and ``forms`` of a value as keyword arguments, without empty ones."""
     fields: dict[str, Any] = {}
     if rest:
         fields["extras"] = {dialect: rest}
@@ -38,6 +38,6 @@ def with_marks(dialect: str, value: V, **more: Json) -> V:
 
 
 def note_role(word: Json, known: Container[Json], rest: Wire) -> None:
-    """A role that we do not know is residue, beside the mark that writes it back: other dialects declare it."""
+    """Add an unknown role to the residue, so that other dialects declare it; the mark ``role`` writes it back."""
     if word is not None and not (type(word) is str and word in known):
         rest["role"] = word

@@ -1,9 +1,8 @@
-"""Marks of values that were saved before dialects were rows, in the words of today.
+"""Marks of values that were saved before dialects were rows, converted to the marks of today.
 
-Then each odd spelling had a mark with a name of its own, and blank values were kept in the wire's own nesting. Most of
-these marks follow from the rows: a mark is called after our field or after its key. What a dialect had named otherwise
-is a table of its own, from the mark to what it means (``names``). Marks of today are left as they are, so that a value
-may be read again and again.
+In old files each odd spelling had a mark with a name of its own, and blank values were kept in the wire's own nesting.
+Most old marks follow from the rows: they have the name of our field or of its key. For the others each dialect has a
+table from the mark to its meaning (``names``). Marks of today are left as they are, so a value may be converted twice.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from .rows.table import Table
 
 __all__ = ["Means", "OldMarks", "blanks", "broken", "missing", "renewed", "tagged"]
 
-ODD = (AttributeError, KeyError, TypeError, ValueError, IndexError, AssertionError)
+SHAPE_ERRORS = (AttributeError, KeyError, TypeError, ValueError, IndexError, AssertionError)
 Means = Callable[[Any, Json], Wire]
-"""What an old mark of a value means, given what it held: marks of today."""
+"""Gives the marks of today for an old mark, from the marked value and the mark's content."""
 
 
 class OldMarks:
-    """The old marks of a dialect. ``tables`` have the rows of its values, ``names`` what the rows cannot tell.
+    """The old marks of a dialect. ``tables`` have the rows of its values, ``names`` the marks that rows do not explain.
 
     ``row_of`` gives the row of a value that is written by a row of another type.
     """
@@ -41,7 +40,7 @@ class OldMarks:
         self.tables, self.names, self.row_of = tables, names, row_of
 
     def renew(self, value: Any, marks: Wire) -> Wire:
-        """The marks of a value in the words of today."""
+        """The marks of a value, converted to marks of today."""
         new: Wire = {}
         row = self.row(value)
         for mark, held in marks.items():
@@ -79,7 +78,7 @@ class OldMarks:
 
 
 def blanks(row: Row, wire: Wire) -> Wire:
-    """The keys of these paths were there and said nothing."""
+    """The marks of keys that were present with a blank value; ``wire`` holds them in the wire's nesting."""
     spelled: Wire = {}
     for path, blank in _leaves(wire):
         spelled |= _spelling(row, path, [blank])
@@ -87,7 +86,7 @@ def blanks(row: Row, wire: Wire) -> Wire:
 
 
 def missing(row: Row, *keys: str) -> Wire:
-    """These keys were not there, which we would write."""
+    """The marks of keys that were absent, although we would write them."""
     spelled: Wire = {}
     for key in keys:
         spelled |= _spelling(row, key, [])
@@ -99,22 +98,22 @@ def _marked(spelled: Wire) -> Wire:
 
 
 def broken(row: Row, value: Any) -> list[str]:
-    """The rules that a value breaks: it was read so, and is written so."""
+    """The fields whose rules a value breaks: it was read that way, so it is written that way."""
     return [rule.field for rule in row.rules if type(value) is row.type and not rule.holds(value)]
 
 
 def tagged(tag: str) -> Means:
-    """The mark says which row of a type it was."""
+    """A ``Means`` for old marks that told which row of a type had been read."""
     return lambda value, held: {"tag": tag}
 
 
 def _spelling(row: Row, key: str, spelled: list[Json]) -> Wire:
-    """The spelling of a field, found by its own name, or by its key on the wire."""
+    """The spelling of a field, found by its name or by its key on the wire."""
     for field in row.fields:
         if key in field.others or (field.others and key == ".".join(field.key)):
             return {field.name: {key: spelled}} if spelled else {}
         if spelled and field.constant:
-            continue  # a constant that says something else is residue
+            continue  # a constant with another value is residue
         if field.key and not field.names and (key in (field.name, ".".join(field.key)) or _is_last(field, key)):
             return {field.name: spelled}
     return {}
@@ -134,7 +133,7 @@ def _leaves(wire: Wire, path: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def renewed(value: Any) -> Any:
-    """A value, and everything in it, with marks of today."""
+    """A value and everything in it, with marks of today."""
     if type(value) is tuple:
         return tuple([renewed(item) for item in cast("Sequence[Any]", value)])
     if not isinstance(value, Value | EventBase):
@@ -143,9 +142,9 @@ def renewed(value: Any) -> Any:
     for name in value.__struct_fields__:
         held = getattr(value, name)
         if type(held) is tuple or isinstance(held, Value):
-            again = renewed(held)
-            if again is not held and again != held:
-                inner[name] = again
+            converted = renewed(held)
+            if converted is not held and converted != held:
+                inner[name] = converted
     forms: dict[str, Wire] = getattr(value, "forms", {})
     cache = getattr(value, "cache", None)
     names = dict.fromkeys([*forms, *(cache.forms if cache is not None else ())])
@@ -160,7 +159,7 @@ def _renewed_marks(name: str, value: Any, marks: Wire) -> Wire:
     """Marks of shapes that no release wrote are left as they are."""
     try:
         return dialect(name).renew_marks(value, marks) if name in DIALECTS else marks
-    except ODD:
+    except SHAPE_ERRORS:
         return marks
 
 

@@ -1,7 +1,7 @@
 """The parameters of a request that not every protocol has, one line each, and those that may stand in the URL.
 
-A protocol that has a key for a parameter says so in its row of requests. For every other one the table here speaks:
-using it is a loss. A field of ``Request`` that is neither here nor in a row is an error at import.
+A protocol that has a key for a parameter names the key in its row of requests. In any other protocol, using the
+parameter is a loss. A field of ``Request`` that is neither here nor in a row is an error at import.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ PARAMETERS: dict[str, LossWeight] = {
 
 
 def unsaid(dialect: str) -> dict[str, Spec]:
-    """What holds for the parameters that a row of requests does not name: the protocol has no key for them."""
+    """The loss of each parameter in ``PARAMETERS``, for a dialect whose protocol has no key for it."""
     return {name: lost(f"{dialect} has no `{name}`", weight) for name, weight in PARAMETERS.items()}
 
 
 def take_from_url(fields: dict[str, Any], marks: Wire, model: str | None, stream: bool | None) -> None:
-    """Set what the URL said and the body did not, and remember that."""
+    """Set the model and the stream flag from the URL where the body has none, and mark them as such."""
     for key, value in (("model", model), ("stream", stream)):
         if value is not None and fields.get(key) is None:
             fields[key] = value
@@ -52,7 +52,7 @@ def take_from_url(fields: dict[str, Any], marks: Wire, model: str | None, stream
 
 
 def put_model(request: Request, body: Wire, target: Target | None, marks: Wire) -> None:
-    """Write the reader's model where the request names none, and nothing that stood in the URL."""
+    """Write the target's model if the request names none, and remove what was read from the URL."""
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
     for key in ("model", "stream") if marks else ():

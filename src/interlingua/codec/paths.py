@@ -1,4 +1,4 @@
-"""Values inside wire objects, by paths of keys, and residue laid under what was written."""
+"""Values inside wire objects by paths of keys, and merging residue into what was written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Sentinel:
 
 
 ABSENT = Sentinel("ABSENT")
-"""What ``find`` gives where there is nothing."""
+"""What ``find`` returns where the wire has no value."""
 
 
 def find(wire: Json, path: Sequence[str]) -> Json:
@@ -34,7 +34,7 @@ def find(wire: Json, path: Sequence[str]) -> Json:
 
 
 def fresh(value: Json) -> Json:
-    """A copy of what a row writes again and again: residue may be merged into it."""
+    """A deep copy of a value that a row writes every time, because residue may be merged into it."""
     if is_object(value):
         return {key: fresh(item) for key, item in value.items()}
     return [fresh(item) for item in value] if is_array(value) else value
@@ -61,7 +61,7 @@ def remove(wire: Wire, path: Sequence[str]) -> None:
 
 
 def leave(rest: Wire, key: str, left: Wire) -> None:
-    """Put back what an object still holds, or remove it if that is nothing."""
+    """Set the key to what is left of its object, or remove the key if nothing is left."""
     rest[key] = left
     if not left:
         del rest[key]
@@ -82,7 +82,7 @@ def merge(wire: Wire, under: Mapping[str, Json]) -> Wire:
 
 
 def _merge_list(written: list[Json], under: list[Json]) -> None:
-    for mine, value in zip(written, under, strict=False):
-        if is_object(mine) and is_object(value):
-            merge(mine, value)
+    for item, value in zip(written, under, strict=False):
+        if is_object(item) and is_object(value):
+            merge(item, value)
     written.extend(under[len(written) :])

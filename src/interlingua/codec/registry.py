@@ -1,4 +1,4 @@
-"""The dialects by name, each loaded on first use. Others add theirs by an entry point or ``register_dialect``."""
+"""The dialects by name, each loaded on first use. Other packages add one by an entry point or ``register_dialect``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DIALECTS: dict[str, str] = {
     "ollama": "ollama:Ollama",
     "bedrock-converse": "bedrock_converse:BedrockConverse",
 }
-"""The names, and where each dialect lives."""
+"""The names of the dialects, and the module and class of each."""
 
 _registered: dict[str, Callable[..., Dialect]] = {}
 
 
 def dialect(name: str, provider: str | None = None) -> Dialect:
-    """The dialect of that name; ``provider`` binds the quirks of a compatible server."""
+    """The dialect of that name; with ``provider``, its quirks apply to what is read and written."""
     factory = _registered.get(name) or _load(name)
     return factory(provider)
 

@@ -1,6 +1,6 @@
-"""Rules that several dialects have, the conditions that rules are made of, and what is written where one is broken.
+"""Rules that several dialects share, the conditions that rules are made of, and what is written if a rule is broken.
 
-A condition names a field and says which values are accepted. The few conditions here are also code for the compiler.
+A condition names a field and says which values are accepted. Most conditions here are also source for the compiler.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ __all__ = [
 
 Fit = Callable[[Any, Ledger], Any]
 MOST, LONGEST = 4096, 128
-"""How many texts a pattern remembers, and how long ones."""
+"""How many texts a pattern remembers, and how long they may be."""
 
 # ---------------------------------------------------------------------------------------------------------- conditions
 
 
 class Condition(NamedTuple):
-    """Which values are accepted, and the same as an expression: ``{0}`` is the value."""
+    """Which values of a field are accepted. ``source`` is the same condition as an expression: ``{0}`` is the value."""
 
     field: str
     holds: Callable[[Any], bool]
@@ -67,7 +67,7 @@ class Condition(NamedTuple):
 
 
 def rule(condition: Condition, fit: Fit, *, history: bool = False) -> Rule:
-    """A rule from a condition. ``history``: it does not hold for answers."""
+    """A rule from a condition. ``history``: the rule is for the history of requests, not for answers."""
     return Rule(condition.field, condition.holds, fit, condition.source, history, condition.names)
 
 
@@ -90,7 +90,7 @@ def lacking(field: str) -> Condition:
 
 
 def among(field: str, values: Collection[str | bool | None]) -> Condition:
-    """The field is one of these."""
+    """The field is one of these values."""
 
     def holds(value: Any) -> bool:
         return getattr(value, field) in values
@@ -111,7 +111,7 @@ def at_most(field: str, limit: float) -> Condition:
 
 
 class Matches(dict[str, bool]):
-    """Whether texts match a pattern. Names and ids come again with every request, so those of late are remembered."""
+    """Whether texts match a pattern, remembered by text: names and ids come again with every request."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._matches = pattern.fullmatch
@@ -126,7 +126,7 @@ class Matches(dict[str, bool]):
 
 
 def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) -> Condition:
-    """Text that the pattern matches whole, or nothing where that is optional."""
+    """The pattern matches the whole text of the field; with ``optional``, the field may be None."""
     matches = Matches(pattern)
 
     def holds(value: Any) -> bool:
@@ -140,12 +140,12 @@ def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) ->
 
 
 def when(field: str, holds: Callable[[Any], bool]) -> Condition:
-    """Any other condition."""
+    """Any other condition, without source for the compiler."""
     return Condition(field, holds)
 
 
 def never(field: str) -> Condition:
-    """Nothing is accepted: what was read here is written back, and anything else is not sent."""
+    """No value is accepted: a value that was read in this dialect is written back, any other is not sent."""
 
     def holds(value: Any) -> bool:
         return False
@@ -163,7 +163,7 @@ def having(field: str, *types: type) -> Condition:
 
 
 def stands_in(field: str, other: str, why: str) -> Rule:
-    """A rule for a field that the protocol lacks: what it says stands in another one, unless that is taken."""
+    """A rule for a field that the protocol lacks: its value is moved to the field ``other``, unless that is set."""
 
     def holds(value: Any) -> bool:
         return getattr(value, field) is None or getattr(value, other) is not None
@@ -204,7 +204,7 @@ def leave_out(field: str, reason: str, weight: LossWeight = "content") -> Fit:
 
 
 def filled(dialect: str) -> Rule:
-    """No empty text."""
+    """A rule: no empty text."""
 
     def holds(block: Any) -> bool:
         return bool(block.text)
@@ -217,7 +217,7 @@ def filled(dialect: str) -> Rule:
 
 
 def by_id_rule(field: str, ids: IdRule, reason: str) -> Rule:
-    """Only ids that the reader takes; another one is derived where it does not."""
+    """A rule: only ids that the protocol accepts; for any other id one is derived that it accepts."""
 
     def fit(value: Any, ledger: Ledger) -> Any:
         assert ledger.ids is not None
@@ -228,7 +228,7 @@ def by_id_rule(field: str, ids: IdRule, reason: str) -> Rule:
 
 
 def hosted_here(dialect: str) -> Rule:
-    """Only calls and results of this protocol's own hosted tools."""
+    """A rule: only calls and results of this protocol's own hosted tools."""
 
     def fit(block: Any, ledger: Ledger) -> None:
         part = "call" if isinstance(block, ServerToolUseBlock) else "result"
@@ -245,7 +245,7 @@ FREE_TEXT_SCHEMA: dict[str, Json] = {
 
 
 def as_json_tool(dialect: str) -> Callable[[ToolDefinition, Ledger], ToolDefinition]:
-    """A free-text tool as a function with one string argument."""
+    """Write a free-text tool as a function with one string argument."""
     reason = f"{dialect} has no free-text tools; sent as a function with one string argument `input`"
 
     def fit(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
@@ -257,7 +257,7 @@ def as_json_tool(dialect: str) -> Callable[[ToolDefinition, Ledger], ToolDefinit
 
 
 def sendable(dialect: str) -> Rule:
-    """Only tools that take a JSON object, and whose schema allows strict mode if they are strict."""
+    """A rule: only tools that take a JSON object, and whose schema allows strict mode if they are strict."""
     as_json = as_json_tool(dialect)
 
     def holds(tool: ToolDefinition) -> bool:
@@ -282,7 +282,7 @@ def sendable(dialect: str) -> Rule:
 
 
 def is_json_call(dialect: str) -> Rule:
-    """No calls with free text; sent as a call with one string argument ``input``."""
+    """A rule: no calls with free text; such a call is sent with one string argument ``input``."""
     reason = f"{dialect} has no free-text calls; sent as a call with one string argument `input`"
 
     def fit(value: ToolUseBlock, ledger: Ledger) -> ToolUseBlock:
@@ -295,7 +295,7 @@ def is_json_call(dialect: str) -> Rule:
 
 
 def as_json_text(reason: str) -> Fit:
-    """A JSON value as text."""
+    """Write a JSON value as text."""
 
     def fit(value: JsonBlock, ledger: Ledger) -> TextBlock:
         ledger.lose_form("approximated", reason)
@@ -305,7 +305,7 @@ def as_json_text(reason: str) -> Fit:
 
 
 def as_text(reason: str) -> Fit:
-    """A refusal as text."""
+    """Write a refusal as text."""
 
     def fit(value: RefusalBlock, ledger: Ledger) -> TextBlock:
         ledger.lose("approximated", reason)
@@ -315,7 +315,7 @@ def as_text(reason: str) -> Fit:
 
 
 def _as_text(value: BlockBase, text: str) -> TextBlock:
-    """A text block with all that another block had beside its own."""
+    """A text block that keeps the signature, cache mark, extras and forms of another block."""
     return TextBlock(text, signature=value.signature, cache=value.cache, extras=value.extras, forms=value.forms)
 
 
@@ -339,6 +339,6 @@ LOGPROBS_ASKED = rule(when("top_logprobs", _asks_for_logprobs), _asking_for_logp
 
 
 def mark_unasked_logprobs(fields: Mapping[str, Any], marks: dict[str, Any]) -> None:
-    """Mark a request that was read with ``top_logprobs`` alone: it is written as it came."""
+    """Mark a request that was read with ``top_logprobs`` but not ``logprobs``, so that it is written as it was read."""
     if fields.get("top_logprobs") is not None and fields.get("logprobs") is not True:
         marks.setdefault("verbatim", []).append("top_logprobs")

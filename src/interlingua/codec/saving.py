@@ -1,7 +1,7 @@
 """Canonical values as JSON, and back. A response that failed keeps its error. Files of older releases are read too.
 
-Every value is a msgspec Struct, so ``msgspec.json`` alone serves for all but an ``AdapterError``, which is an
-exception: here it becomes an object, and what it was again.
+Every value is a msgspec Struct, which ``msgspec.json`` reads and writes, but ``AdapterError`` is an exception: it is
+written as an object and rebuilt from it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIELDS = (
 
 
 class UnreadableValue(ParseError, ValueError):
-    """JSON that is not the value that was asked for. A ``ValueError`` too, as ``msgspec`` raises it."""
+    """JSON that is not a value of the requested type. A ``ValueError`` too, because ``msgspec`` raises that."""
 
 
 def to_json(value: Any) -> bytes:
@@ -39,7 +39,7 @@ def to_json(value: Any) -> bytes:
 
 
 def from_json(data: bytes | str, kind: type[T]) -> T:
-    """The value that ``to_json`` wrote. Anything else is a ``ParseError``, unknown words of closed vocabularies too."""
+    """The value that ``to_json`` wrote. Anything else raises a ``ParseError``, unknown words of an enum too."""
     try:
         value = msgspec.json.decode(data, type=kind)
         if isinstance(value, MessageComplete):
@@ -53,7 +53,7 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
 
 
 def _without_output(value: Any) -> Any:
-    """A response without its typed value, whose class is the caller's own. The text that it was read from is kept."""
+    """A response without its typed output, whose class is the caller's own. The text that it was read from is kept."""
     if isinstance(value, MessageComplete):
         response = _without_output(value.response)
         return value if response is value.response else replace(value, response=response)
@@ -63,15 +63,15 @@ def _without_output(value: Any) -> Any:
 def _error_fields(value: Any) -> Any:
     if not isinstance(value, AdapterError):
         raise TypeError(f"{value!r} is not a canonical value")
-    told = {name: getattr(value, name) for name in FIELDS}
-    return {"error_class": value.error_class, "type": value.__class__.__name__, **told}
+    fields = {name: getattr(value, name) for name in FIELDS}
+    return {"error_class": value.error_class, "type": value.__class__.__name__, **fields}
 
 
-def _rebuilt(saved: Json) -> Json:
-    if not isinstance(saved, dict):
-        return saved
-    told = cast("dict[str, Any]", saved)
-    fields = {name: told[name] for name in FIELDS if name in told and name != "message"}
-    base = error_type(told["error_class"])
+def _rebuilt(error: Json) -> Json:
+    if not isinstance(error, dict):
+        return error
+    saved = cast("dict[str, Any]", error)
+    fields = {name: saved[name] for name in FIELDS if name in saved and name != "message"}
+    base = error_type(saved["error_class"])
     named = {cls.__name__: cls for cls in (base, *base.__subclasses__())}
-    return named.get(told.get("type", ""), base)(told["message"], error_class=told["error_class"], **fields)
+    return named.get(saved.get("type", ""), base)(saved["message"], error_class=saved["error_class"], **fields)

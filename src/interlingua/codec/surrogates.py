@@ -1,4 +1,4 @@
-"""Text without lone surrogates, which UTF-8 cannot say. They come with file names of ``os.listdir``, for instance."""
+"""Text without lone surrogates, which UTF-8 cannot encode. File names from ``os.listdir`` may hold them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["REPLACED", "clean", "clean_text"]
 T = TypeVar("T")
 
 REPLACED = "text held lone surrogates, which are no characters; they were replaced by U+FFFD"
-"""The warning for whoever handed in such text."""
+"""The warning for a caller whose text held lone surrogates."""
 
 
 def clean_text(text: str) -> str:
-    """The same text; halves of a pair that stand alone are U+FFFD, two that make a pair are their character."""
+    """The text with U+FFFD for each lone surrogate; two surrogates that make a pair become their character."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -24,12 +24,12 @@ def clean_text(text: str) -> str:
 
 
 def clean(value: T) -> T:
-    """A Struct or plain JSON with clean text all through; the very same object where nothing had to be replaced."""
+    """A Struct or plain JSON with clean text throughout; the same object if nothing had to be replaced."""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
         return msgspec.convert(_cleaned(msgspec.to_builtins(value)), type(value))
-    except TypeError:  # no JSON: whoever writes it will say so
+    except TypeError:  # not JSON: writing it raises the error
         return value
     return value
 

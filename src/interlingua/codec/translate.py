@@ -1,7 +1,7 @@
-"""The whole-path helpers: a few lines each over the dialects. No pair of dialects is known here or anywhere.
+"""Translation of whole bodies and streams between dialects, and tool calls and results in a dialect's own JSON.
 
-What was read in one dialect is stamped with it (``Origin.dialect``), so that the other end knows whose signatures
-it holds.
+Each function decodes with one dialect and encodes with another: no code knows a pair of dialects. What a dialect reads
+gets its name (``Origin.dialect``), so that the encoder knows whose signatures the history holds.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ def translate_request(
     stream: bool | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Encoded:
-    """A request body of one dialect in another, with what was lost. ``model``, ``stream``: where the URL has them."""
+    """A request body of one dialect in another, with the losses. ``model``, ``stream``: those of the URL, if any."""
     request = find(source).decode_request(body, headers, model, stream)
     if to is None and source != target:
-        to = Target(model=request.model)  # its rules differ by model
+        to = Target(model=request.model)  # the rules of a dialect differ by model
     return find(target).encode_request(request, to)
 
 
 def validate_request(body: Json, dialect: str) -> None:
     """Raise an ``InvalidRequestError`` for a request body that the dialect's vendor would refuse.
 
-    ``encode_error`` of the same dialect says it as the vendor does: the path of the field and what was expected. What
-    passes is not proven right: models and accounts differ, and only the vendor knows them.
+    ``encode_error`` of the same dialect writes the error as the vendor does: the path of the field and what was
+    expected. The vendor may still refuse a body that passes: models and accounts differ.
     """
     find(dialect).validate_request(body)
 
@@ -76,17 +76,17 @@ def translate_response(
     request: Request | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Encoded:
-    """An answer of one dialect in another, with what was lost. ``request``: what was asked, which some echo."""
-    reader, writer = _speaker(source), _speaker(target)
+    """An answer of one dialect in another, with the losses. ``request``: its request, which some dialects echo."""
+    reader, writer = _as_dialect(source), _as_dialect(target)
     response = reader.decode_response(body, headers, request)
     joining = _joining(reader, writer, request)
     encoded = writer.encode_response(joining.response(response), request)
     return replace(encoded, losses=(*joining.losses, *encoded.losses))
 
 
-def _speaker(named: str | Dialect) -> Dialect:
-    """A dialect by its name, or one that knows its provider."""
-    return find(named) if isinstance(named, str) else named
+def _as_dialect(dialect: str | Dialect) -> Dialect:
+    """The dialect of this name, or the dialect that was passed, which may know its provider."""
+    return find(dialect) if isinstance(dialect, str) else dialect
 
 
 def _joining(source: Dialect, target: Dialect, request: Request | None) -> Joining:
@@ -94,18 +94,18 @@ def _joining(source: Dialect, target: Dialect, request: Request | None) -> Joini
 
 
 class StreamTranslation:
-    """A stream of one dialect in another, for code that waits for bytes in its own way.
+    """A stream of one dialect in another, without I/O.
 
-    Feed bytes, get bytes, then ``close`` at their end or ``fail`` where the transport broke. ``response`` is the answer
-    once its last word has come, with its usage and what had come before a failure; ``error`` is why it failed, and
-    ``losses`` what could not be said so far. A stream that breaks off ends in the target's own error and nothing else.
+    Feed bytes and get bytes; then call ``close`` at their end, or ``fail`` if the transport broke. ``response`` is the
+    answer once the stream has ended, partial if it failed; ``error`` is why it failed, and ``losses`` what the target
+    could not express so far. A stream that breaks off ends in the target's own error and nothing else.
     """
 
     response: Response | None = None
     error: AdapterError | None = None
 
     def __init__(self, *, source: str | Dialect, target: str | Dialect, request: Request | None = None) -> None:
-        reader, writer = _speaker(source), _speaker(target)
+        reader, writer = _as_dialect(source), _as_dialect(target)
         self._decoder, self._encoder = reader.stream_decoder(request), writer.stream_encoder(request)
         self._joining = _joining(reader, writer, request)
         self._losses: list[Loss] = []
@@ -113,33 +113,33 @@ class StreamTranslation:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the target could not say, so far."""
+        """What the target could not express so far."""
         for which, found in enumerate((self._joining.losses, self._encoder.losses)):
             self._losses += found[self._seen[which] :]
             self._seen[which] = len(found)
         return tuple(self._losses)
 
     def feed(self, chunk: bytes) -> bytes:
-        """What these bytes say in the target's words; often nothing."""
+        """These bytes translated to the target's dialect; often empty."""
         return self._write(self._decoder.feed(chunk))
 
     def close(self, clean: bool = False) -> bytes:
-        """The end of the bytes. ``clean``: the transport saw the HTTP body's own end."""
+        """The last bytes of the translation. ``clean``: the transport saw the proper end of the HTTP body."""
         return self._write(self._decoder.close(clean)) + self._encoder.close()
 
     def fail(self, error: AdapterError) -> bytes:
-        """The transport broke: the stream ends in this error, unless its last word had come."""
+        """The last bytes where the transport broke: they say this error, unless the answer was complete before."""
         return self._write([_failed(event, error) for event in self._decoder.close()]) + self._encoder.close()
 
     def _write(self, events: list[Event]) -> bytes:
         if events and type(events[-1]) is MessageComplete:
             last = events[-1]
             self.response, self.error = last.response, last.response.error
-        return b"".join([self._encoder.feed(said) for event in events for said in self._joining.events(event)])
+        return b"".join([self._encoder.feed(joined) for event in events for joined in self._joining.events(event)])
 
 
 def _failed(event: Event, error: AdapterError) -> Event:
-    """The last event of a stream that broke, with the true reason."""
+    """The last event of a stream that broke, with the transport's error instead of the decoder's."""
     if type(event) is not MessageComplete or event.error is None:
         return event
     error.response = replace(event.response, error=error)
@@ -154,14 +154,14 @@ def translate_stream(
     request: Request | None = None,
     on_loss: Callable[[Loss], object] | None = None,
 ) -> Iterator[bytes]:
-    """A stream of one dialect in another, as it comes. ``on_loss`` is called for each loss when it is known."""
-    translation, told = StreamTranslation(source=source, target=target, request=request), 0
-    for said in _translated(translation, chunks):
-        if said:
-            yield said
+    """A stream of one dialect in another, as it arrives. ``on_loss`` is called for each loss when it is known."""
+    translation, reported = StreamTranslation(source=source, target=target, request=request), 0
+    for written in _translated(translation, chunks):
+        if written:
+            yield written
         if on_loss is not None:
-            for loss in translation.losses[told:]:
-                told += 1
+            for loss in translation.losses[reported:]:
+                reported += 1
                 on_loss(loss)
 
 
@@ -170,17 +170,12 @@ def _translated(translation: StreamTranslation, chunks: Iterable[bytes]) -> Iter
     yield translation.close()
 
 
-def _fed(decoder: Any, chunks: Iterable[bytes]) -> Iterator[list[Event]]:
-    for chunk in chunks:
-        yield decoder.feed(chunk)
-    yield decoder.close()
-
-
 def decode_stream(chunks: Iterable[bytes], *, dialect: str, request: Request | None = None) -> Iterator[Event]:
-    """The events of a stream. One that failed raises its error after ``message.complete``; it has the partial."""
+    """The events of a stream. A failed stream then raises its error, whose ``response`` is the partial answer."""
     decoder = find(dialect).stream_decoder(request)
-    for events in _fed(decoder, chunks):
-        yield from events
+    for chunk in chunks:
+        yield from decoder.feed(chunk)
+    yield from decoder.close()
     if decoder.error is not None:
         raise decoder.error
 
@@ -188,7 +183,8 @@ def decode_stream(chunks: Iterable[bytes], *, dialect: str, request: Request | N
 def parse_tool_calls(body: Json, *, dialect: str, strict: bool = False) -> list[ToolUseBlock]:
     """The calls in an answer; one that was cut off is ``incomplete``.
 
-    ``strict`` refuses those, malformed arguments, and turns that did not end in their calls.
+    ``strict`` raises a ``ParseError`` for calls that were cut off, malformed arguments, and answers with calls that
+    stopped for another reason.
     """
     response = find(dialect).decode_response(body)
     calls = list(response.tool_uses)
@@ -210,12 +206,12 @@ def _refuse_malformed(call: ToolUseBlock) -> None:
 
 
 def build_tool_results(body: Json, outputs: Sequence[ToolOutput], *, dialect: str) -> list[Json]:
-    """What to append to the next request after the model's answer ``body``: the answer itself, then the results.
+    """The messages to append to the history after the model's answer ``body``: the answer itself, then the results.
 
     A call that was cut off takes no result, and is left out of the answer.
     """
-    speaker = find(dialect)
-    response = speaker.decode_response(body)
+    codec = find(dialect)
+    response = codec.decode_response(body)
     known = {call.id: call.incomplete for call in response.tool_uses}
     for output in outputs:
         if known.get(output.id):
@@ -223,9 +219,9 @@ def build_tool_results(body: Json, outputs: Sequence[ToolOutput], *, dialect: st
         if output.id not in known:
             raise ParseError(f"no call of the answer has the id {output.id}; it has {', '.join(known) or 'none'}")
     results = Message(Role.tool, tuple(_result(output) for output in outputs))
-    before = (Message(Role.user, (TextBlock("?"),)),)  # whatever was asked: an answer does not come first
-    said: list[Json] = speaker.encode_messages((*before, speaker.as_turn(response), results)).body
-    return said[len(speaker.encode_messages(before).body) :]
+    before = (Message(Role.user, (TextBlock("?"),)),)  # some question: a history may not begin with an answer
+    written: list[Json] = codec.encode_messages((*before, codec.as_turn(response), results)).body
+    return written[len(codec.encode_messages(before).body) :]
 
 
 def _result(output: ToolOutput) -> ToolResultBlock:
@@ -233,7 +229,7 @@ def _result(output: ToolOutput) -> ToolResultBlock:
 
 
 def as_blocks(content: Json) -> tuple[Block, ...]:
-    """Text, blocks, or any JSON value as compact text."""
+    """The content as blocks: text becomes one block, blocks stay, any other JSON value becomes compact text."""
     if isinstance(content, str):
         return (TextBlock(content),)
     if isinstance(content, Block):
@@ -246,17 +242,16 @@ def as_blocks(content: Json) -> tuple[Block, ...]:
 
 
 def validate_tool_results(messages: Sequence[Json] | Sequence[Message], *, dialect: str) -> list[str]:
-    """The ids of calls that no result answers, in order. ``messages`` are the dialect's own, or canonical."""
+    """The ids of calls that have no result, in order. ``messages`` are the dialect's own, or canonical."""
     return list(_unanswered(_read_turns(messages, dialect).messages))
 
 
 def repair_tool_results(
     messages: Sequence[Json] | Sequence[Message], *, dialect: str, repair: Literal["synthesize"] = "synthesize"
 ) -> list[Any]:
-    """The history with every call answered: one without a result gets an error result that says so, right behind
-    its turn.
+    """The history with a result for every call: a call without one gets an error result, right behind its turn.
 
-    Canonical messages give canonical ones, the dialect's own give the dialect's own.
+    Canonical messages give canonical messages; the dialect's own give the dialect's own.
     """
     request = _read_turns(messages, dialect)
     missing = _unanswered(request.messages)
@@ -269,15 +264,15 @@ def repair_tool_results(
             repaired.append(Message(Role.tool, tuple(owed)))
         elif owed:
             message = replace(message, content=(*message.content, *owed))
-        owed = [_unrecorded(b) for b in message.content if isinstance(b, ToolUseBlock) and b.id in missing]
+        owed = [_missing_result(b) for b in message.content if isinstance(b, ToolUseBlock) and b.id in missing]
         repaired.append(message)
     if owed:
         repaired.append(Message(Role.tool, tuple(owed)))
     if all(isinstance(message, Message) for message in messages):
         return repaired
-    speaker = find(dialect)
-    said: list[Any] = speaker.encode_request(replace(request, messages=tuple(repaired))).body[speaker.history_key]
-    return said
+    codec = find(dialect)
+    written: list[Any] = codec.encode_request(replace(request, messages=tuple(repaired))).body[codec.history_key]
+    return written
 
 
 def _has_results(message: Message) -> bool:
@@ -285,10 +280,10 @@ def _has_results(message: Message) -> bool:
 
 
 _NO_RESULT = "No result was recorded for this call."
-"""All that is known: whether the call was run, and what it did, is not in the history."""
+"""The history does not tell whether the call was run, so the text does not either."""
 
 
-def _unrecorded(call: ToolUseBlock) -> ToolResultBlock:
+def _missing_result(call: ToolUseBlock) -> ToolResultBlock:
     return ToolResultBlock(call.id, _NO_RESULT, call.name, is_error=True)
 
 
@@ -306,5 +301,5 @@ def _unanswered(messages: Iterable[Message]) -> dict[str, None]:
 def _read_turns(messages: Sequence[Any], dialect: str) -> Request:
     if all(isinstance(message, Message) for message in messages):
         return Request(messages)
-    speaker = find(dialect)
-    return speaker.decode_request({speaker.history_key: list(messages)})
+    codec = find(dialect)
+    return codec.decode_request({codec.history_key: list(messages)})

@@ -1,11 +1,11 @@
-"""What every dialect does around its own reading and writing, once.
+"""The steps that all dialects share, around each dialect's own reading and writing.
 
-Before a request is written: what was cut off is left out (``incomplete``), calls get the ids that this protocol's
-servers gave them (``history.rules``), tools get names that it takes (``tool_names``), tools that the choice excludes
-are left out where the protocol has no word for such a choice (``offered_tools``), and structured output becomes a
-forced tool where the model has none (``output``). Before an answer is written, what was cut off is left out. After an
-answer is read, its calls get the caller's own names back, and a forced tool is turned back into text. A dialect has
-functions for the rest, which are named below.
+Before a request is written: blocks that were cut off are left out (``incomplete``), calls get the ids that this
+protocol's servers gave them (``history.rules``), tools get names that the protocol accepts (``tool_names``), tools that
+the choice excludes are left out if the protocol cannot express the choice (``offered_tools``), and structured output
+becomes a forced tool if the model has none (``output``). Before an answer is written, blocks that were cut off are left
+out. After an answer is read, its calls get the caller's own names back, and a forced tool is turned back into text. A
+dialect has functions for the rest, which are named below.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .bodies.validate import Requirements
 from .history.incomplete import Adapted, cut_answer, cut_history
 from .history.issuer import issued_by
 from .history.joining import joined_history
-from .history.rules import is_ready, issued
+from .history.rules import is_ready, with_native_ids
 from .json import Wire, is_object
 from .ledger import Ledger
 from .registry import DIALECTS, dialect
@@ -49,9 +49,9 @@ Placed = tuple[tuple[str | int, ...], Block]
 
 
 class Functions(Struct, Generic[L], frozen=True, kw_only=True):
-    """The functions that a dialect is made of. ``provider`` is whose server it is, where that is known.
+    """The functions that a dialect is made of. ``provider`` is the provider of the server, if it is known.
 
-    ``system`` comes with the places of its blocks. ``ledger`` makes what collects the losses of one encoding.
+    ``write_system`` gets each block with its place. ``ledger`` makes the ledger of one encoding.
     """
 
     read_request: Callable[[Wire, Headers | None, str | None, bool | None, str | None], Request]
@@ -75,24 +75,24 @@ class Functions(Struct, Generic[L], frozen=True, kw_only=True):
 
 
 class WireDialect(Dialect):
-    """A dialect that is made of functions which read and write. Subclasses say what differs."""
+    """A dialect that is made of functions which read and write. Subclasses set what differs."""
 
     functions: ClassVar[Functions[Any]]
     errors: ClassVar[WireErrors]
     requirements: ClassVar[Requirements]
-    """What a request must have."""
+    """The fields and shapes that the vendor requires of a request."""
     unsupported_choices: ClassVar[tuple[str, ...]] = ()
-    """The tool choices that the protocol has no word for, of ``none``, ``specific`` and ``allowed``."""
+    """The tool choices that the protocol cannot express, of ``none``, ``specific`` and ``allowed``."""
     tool_names: ClassVar[NameRule] = ANY_NAME
-    """Which names of tools the protocol takes."""
+    """The names of tools that the protocol accepts."""
     in_pieces: ClassVar[bool] = True
-    """Whether calls are written in pieces, so that an answer may end within one."""
+    """Whether the arguments of calls are written in pieces, so that an answer may end within a call."""
     names_schemas: ClassVar[bool] = True
     """Whether the protocol has a name and a description beside the schema of an answer."""
     cut_texts: ClassVar[bool] = False
-    """Whether the protocol says of the texts of an answer that broke off that they are incomplete."""
+    """Whether the protocol can mark the texts of an answer that broke off as incomplete."""
     bare_errors: ClassVar[bool] = True
-    """Whether an answer that failed is written as its error and nothing else."""
+    """Whether a failed answer is written as its error alone, without content."""
 
     # ------------------------------------------------------------------------------------------------------ the verbs
 
@@ -105,36 +105,39 @@ class WireDialect(Dialect):
         if not (ready and self.tool_names.all_fit(request.tools)):
             named = named_here(request, self.name, self.tool_names)
             request, done = (request, done) if named is None else (named.value, [*done, named])
-        if request.tools and (ours := hosted_here(request, self.name, _hosted_of)) is not None:
-            request, done = ours.value, [*done, ours]
+        if request.tools and (hosted := hosted_here(request, self.name, _hosted_of)) is not None:
+            request, done = hosted.value, [*done, hosted]
         while (
             request.tool_choice is not None
             and self.unsupported_choices
-            and (fewer := narrow(request, self.name, self.unsupported_choices)) is not None
+            and (narrowed := narrow(request, self.name, self.unsupported_choices)) is not None
         ):
-            request, done = fewer.value, [*done, fewer]
+            request, done = narrowed.value, [*done, narrowed]
         write = self.functions.write_request
         if request.output_schema is None:
             encoded = write(request, target, self.provider)
         else:
             encoded = forcing(
-                lambda asked: write(asked, target, self.provider), request, target, names_schemas=self.names_schemas
+                lambda changed: write(changed, target, self.provider), request, target, names_schemas=self.names_schemas
             )
         for step in reversed(done):
             encoded = step.complete_losses(encoded)
         return encoded
 
     def _writable_history(self, messages: Sequence[Message]) -> tuple[Sequence[Message], list[Adapted[Any]]]:
-        """The history without what was cut off, texts of other protocols joined, calls under the ids that this one's
-        servers gave them; and what was done to it, in order."""
+        """The history as this protocol can take it, and the steps that changed it, in order.
+
+        Blocks that were cut off are left out, texts of other protocols are joined, and calls get the ids that this
+        protocol's servers gave them.
+        """
         done: list[Adapted[Any]] = []
         if (cut := cut_history(messages, self.name)) is not None:
             messages = cut.value
             done.append(cut)
-        if self.text_join != "apart" and (one := joined_history(messages, self.name, self.text_join)) is not None:
-            messages = one.value
-            done.append(one)
-        return issued(messages, self.name), done
+        if self.text_join != "apart" and (joined := joined_history(messages, self.name, self.text_join)) is not None:
+            messages = joined.value
+            done.append(joined)
+        return with_native_ids(messages, self.name), done
 
     def decode_request(
         self,
@@ -164,9 +167,9 @@ class WireDialect(Dialect):
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
         renamed = told(request, self.name, self.tool_names)
-        asked = request if renamed is None else renamed.request
+        sent = request if renamed is None else renamed.request
         try:
-            response = self.functions.read_response(body, headers, asked, self.provider)
+            response = self.functions.read_response(body, headers, sent, self.provider)
         except AdapterError:
             raise
         except BARE as error:
@@ -194,7 +197,7 @@ class WireDialect(Dialect):
         self.requirements.check(body)
 
     def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
-        """Each dialect's folder has ``old_marks.py``, which is only loaded for files of older releases."""
+        """Renew the marks by the dialect's module ``old_marks``, which is loaded for saved values only."""
         renewed: dict[str, Json] = import_module(f"{type(self).__module__}.old_marks").MARKS.renew(value, marks)
         return renewed
 
@@ -215,8 +218,8 @@ class WireDialect(Dialect):
         request, done = Request((), tools=tuple(tools)), list[Adapted[Request]]()
         if (named := named_here(request, self.name, self.tool_names)) is not None:
             request, done = named.value, [named]
-        if (ours := hosted_here(request, self.name, _hosted_of)) is not None:
-            request, done = ours.value, [*done, ours]
+        if (hosted := hosted_here(request, self.name, _hosted_of)) is not None:
+            request, done = hosted.value, [*done, hosted]
         encoded = self._part(self.functions.write_tools, request.tools, target)
         for step in reversed(done):
             encoded = step.complete_losses(encoded)
@@ -228,7 +231,7 @@ class WireDialect(Dialect):
         return self._part(self.functions.write_choice, choice, target)
 
     def _part(self, write: Callable[..., Json], value: Any, target: Target | None) -> Encoded:
-        """A part of a request, written alone."""
+        """One part of a request, written alone."""
         ledger = self.functions.ledger(target)
         return Encoded(write(value, target, ledger, self.provider), losses=tuple(ledger.losses))
 

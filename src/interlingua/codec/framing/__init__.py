@@ -1,6 +1,6 @@
 """Bytes to frames and back, without I/O: SSE, NDJSON, a streamed JSON array, AWS event stream.
 
-What a frame says is not known here: no JSON is parsed. Every decoder keeps the contract in ``decoder.py``.
+The content of frames is not read: no JSON is parsed. Every decoder keeps the contract in ``decoder.py``.
 """
 
 from .array import ArrayDecoder, encode_array_close, encode_array_element, encode_array_open

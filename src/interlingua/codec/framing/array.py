@@ -48,7 +48,7 @@ class ArrayDecoder(FrameDecoder[bytes]):
             pos = end
 
     def _read_between(self, chunk: bytes, pos: int) -> int:
-        """Step over blanks and commas to an element, and to the array's own brackets and past them."""
+        """The position after blanks and commas: at the start of an element, or past a bracket of the array itself."""
         found = _MARK.search(chunk, pos)
         if found is None:
             return len(chunk)
@@ -68,15 +68,15 @@ class ArrayDecoder(FrameDecoder[bytes]):
 
 
 def encode_array_open() -> bytes:
-    """What comes before the first element."""
+    """The bytes before the first element."""
     return b"["
 
 
 def encode_array_element(element: bytes, *, first: bool) -> bytes:
-    """One element, and before it the separator unless it is the first."""
+    """The bytes of one element, with the separator before it unless it is the first."""
     return element + b"\n" if first else b",\r\n" + element + b"\n"
 
 
 def encode_array_close() -> bytes:
-    """What comes after the last element, if there was any."""
+    """The bytes after the last element, if there was any."""
     return b"]"

@@ -1,4 +1,4 @@
-"""Where a bracketed JSON value ends. Brackets are counted and strings stepped over; nothing is parsed or checked."""
+"""Finds the end of a bracketed JSON value. Brackets are counted and strings skipped; nothing is parsed or checked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BracketScanner:
     def find_end(self, chunk: bytes, pos: int = 0) -> int:
         """The index just past the value's last bracket, or -1 if the value goes on after ``chunk``.
 
-        A value begins at its opening bracket. The first chunk of one that is not whole is looked at again.
+        A value begins at its opening bracket. If its first chunk does not hold the whole value, it is scanned twice.
         """
         if self._depth == 0 and (whole := _whole_value().match(chunk, pos)):
             return whole.end()
@@ -73,5 +73,5 @@ class BracketScanner:
 
 
 def is_whole_value(text: bytes) -> bool:
-    """Whether ``text`` is one bracketed value that closes at its last byte; no shorter cut of such a text is one."""
+    """Whether ``text`` is one bracketed value that closes at its last byte; a truncated value never is."""
     return text[:1] in (b"{", b"[") and BracketScanner().find_end(text) == len(text)

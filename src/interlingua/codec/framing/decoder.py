@@ -1,7 +1,7 @@
-"""The contract of every decoder here: bytes in, frames out, and when the limit and the faults show.
+"""The contract of every framing decoder: bytes in, frames out, and when limits and faults are raised.
 
-A decoder reads one stream. Whatever the cuts between chunks, the frames and then the fault, if there is one, come out
-the same: a fault met behind good frames waits for the next call, so it never takes them with it.
+A decoder reads one stream. However the bytes are split into chunks, the frames and then the fault, if any, are the
+same: a fault behind good frames is raised by the next call, so the good frames are never lost.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class FrameDecoder(ABC, Generic[F]):
         return frames
 
     def close(self) -> list[F]:
-        """What can still be delivered at the end of the stream; a frame cut short is discarded, which is no fault.
+        """The frames that the end of the stream completes; a frame cut short is discarded, which is no fault.
 
-        Whether the stream was cut is not known here: only a protocol knows its terminal word.
+        The decoder cannot know whether the stream was cut: only a protocol knows its terminal event.
         """
         if self._fault is not None:
             raise self._fault
@@ -66,11 +66,11 @@ class FrameDecoder(ABC, Generic[F]):
     def _read(self, chunk: bytes, frames: list[F]) -> None:
         """Append the frames that ``chunk`` completes.
 
-        ``chunk`` is never longer than the limit, so only a frame already begun can exceed it.
+        ``chunk`` is never longer than the limit, so only a frame begun in an earlier chunk can exceed it.
         """
 
     def _finish(self, frames: list[F]) -> None:
-        """Append what the end of the stream completes; nothing, for most framings."""
+        """Append the frames that the end of the stream completes; none, for most framings."""
 
     def _too_long(self, noun: str) -> ParseError:
         return ParseError(f"{noun} {too_long('event', self.limit)}")

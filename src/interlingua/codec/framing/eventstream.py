@@ -38,7 +38,7 @@ HeaderValue: TypeAlias = bool | int | bytes | str | UUID
 
 
 class Frame(Struct, frozen=True):
-    """One message. Its headers, read and written again, give the same bytes."""
+    """One message. Headers that were read are written as the same bytes."""
 
     headers: dict[str, HeaderValue]
     payload: bytes
@@ -58,7 +58,7 @@ class EventStreamDecoder(FrameDecoder[Frame]):
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         super().__init__(limit)
         self._open = bytearray()
-        self._needed = 0  # how long the open frame must get before another look is worth while
+        self._needed = 0  # how many bytes of the open frame are needed to read on
         self._headers: dict[bytes, dict[str, HeaderValue]] = {}  # a stream repeats a few header blocks
 
     def _read(self, chunk: bytes, frames: list[Frame]) -> None:
@@ -91,7 +91,7 @@ class EventStreamDecoder(FrameDecoder[Frame]):
         return ParseError(f"an event-stream frame of {total} bytes cannot hold {headers_length} bytes of headers")
 
     def _read_frame(self, chunk: bytes, start: int, headers_length: int, end: int) -> Frame:
-        """The frame from ``start``, whose last checksum is at ``end``."""
+        """The frame that begins at ``start`` and whose last checksum is at ``end``."""
         if crc32(chunk[start:end]) != _CHECKSUM.unpack_from(chunk, end)[0]:
             raise ParseError("the checksum of an event-stream frame does not match")
         headers_start = start + _PRELUDE.size
@@ -127,7 +127,7 @@ _HEADER_TYPES: dict[int, tuple[int | None, Callable[[bytes], HeaderValue]]] = {
 
 
 class _HeaderBlock:
-    """A cursor over a header block that does not read past its end."""
+    """A cursor over a header block; reading past the end raises ``ParseError``."""
 
     def __init__(self, block: bytes) -> None:
         self._block = block
@@ -199,7 +199,7 @@ def _encode_value(value: HeaderValue) -> bytes:
 
 
 def _integer_form(value: int) -> tuple[bytes, int]:
-    """The type byte and the width of an integer: what its class says, or what a plain one needs."""
+    """The type byte and the width of an integer: those of its class, or the smallest that hold a plain ``int``."""
     match value:
         case Byte():
             return b"\x02", 1

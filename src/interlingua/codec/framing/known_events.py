@@ -1,7 +1,7 @@
-"""AWS event streams of a protocol that names its events: their headers are known beforehand.
+"""A fast path for AWS event streams of a protocol with a fixed list of events, whose header bytes are known beforehand.
 
-Nearly all chunks are one frame, most of them of one event. ``KnownEvents.frequent`` and ``KnownEvents.event`` read just
-that, with both checksums, and leave everything else to the general way.
+Nearly all chunks are one frame, and most frames are of one event. ``KnownEvents.frequent`` and ``KnownEvents.event``
+read only such chunks, with both checksums; ``feed`` reads all others.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def _headers(name: str) -> dict[str, HeaderValue]:
 
 
 def encode_event(name: str, payload: bytes) -> bytes:
-    """One frame of an event with JSON."""
+    """One frame of an event with a JSON payload."""
     return encode_frame(_headers(name), payload)
 
 
 class EventNames:
-    """The events of a protocol, and the one that is most frequent."""
+    """The header bytes of a protocol's events, and those of its most frequent event."""
 
     def __init__(self, names: Iterable[str], frequent: str) -> None:
         self.blocks = {encode_event(name, b"")[_PRELUDE.size : -_CHECKSUM.size]: name for name in names}
@@ -38,7 +38,7 @@ class EventNames:
 
 
 class KnownEvents(EventStreamDecoder):
-    """Bytes to frames."""
+    """An event stream decoder that reads a chunk with one known event faster."""
 
     __slots__ = ("_blocks", "_frequent", "_size")
 
@@ -61,7 +61,7 @@ class KnownEvents(EventStreamDecoder):
         return chunk[12 + self._size : end]
 
     def event(self, chunk: bytes) -> tuple[str, bytes] | None:
-        """Name and payload of a chunk that is one frame of an event we know; None for any other."""
+        """The name and payload of a chunk that is one frame of a known event; None for any other."""
         size = len(chunk)
         if size < _LEAST or self._open or self._fault is not None:
             return None

@@ -7,7 +7,7 @@ from .decoder import DEFAULT_LIMIT, FrameDecoder
 
 
 class NdjsonDecoder(FrameDecoder[bytes]):
-    """Bytes to lines, stripped of blanks at both ends (so CRLF will do); blank lines are dropped.
+    """Bytes to lines, stripped of blanks at both ends, which covers CRLF; blank lines are dropped.
 
     ``close()`` delivers a last line that was not terminated, unless it is a bracketed value cut short.
     """
@@ -38,7 +38,7 @@ class NdjsonDecoder(FrameDecoder[bytes]):
 
 
 def encode_ndjson(line: bytes) -> bytes:
-    """One line. JSON needs no raw line end, so one inside ``line`` is a mistake."""
+    """One line with its line feed. Raises ``ValueError`` for a line feed inside: JSON on one line has none."""
     if b"\n" in line:
         raise ValueError("an NDJSON value must not contain a line feed")
     return line + b"\n"

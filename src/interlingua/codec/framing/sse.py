@@ -1,9 +1,9 @@
-"""Server-sent events, after the WHATWG standard, as providers speak them.
+"""Server-sent events by the WHATWG standard, with two differences that providers require.
 
-Two departures. An event whose data is empty is a keep-alive and is not delivered. The standard discards an event that
-lacks its closing blank line; providers and recordings do end that way, so ``close()`` delivers it if its data is whole:
-a bracketed value (``{...}``, ``[DONE]``) that closes at its last byte, or anything else whose line was terminated. So a
-cut inside a JSON payload never passes for an event. ``id``, ``retry`` and unknown fields are ignored.
+An event whose data is empty is a keep-alive and is not delivered. The standard discards an event that lacks its closing
+blank line, but some providers and recordings end that way, so ``close()`` delivers it if its data is whole: a bracketed
+value (``{...}``, ``[DONE]``) that closes at its last byte, or other data whose line was terminated. So a cut inside a
+JSON payload is never taken for an event. ``id``, ``retry`` and unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SseEvent: TypeAlias = tuple[str, bytes]
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE_ENDS = (b"\n\n", b"\r\n\r\n")
-FIRST_BYTES = (b"d", b"e", b":")  # of data, of event, of a comment: the stream does not begin with a BOM
+FIRST_BYTES = (b"d", b"e", b":")  # of ``data``, ``event`` and a comment: such a stream does not begin with a BOM
 
 
 class SseDecoder(FrameDecoder[SseEvent]):
@@ -37,7 +37,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
         self._names: dict[bytes, str] = {}
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """The events that ``chunk`` completes. One whole event in a chunk, as models send them, is cut out at once."""
+        """The events that ``chunk`` completes. A chunk with one whole event, the usual case, is sliced directly."""
         if self._between and chunk.endswith(b"\n\n") and 13 not in chunk and len(chunk) <= self.limit:
             end = chunk.find(b"\n")
             if end == len(chunk) - 2 and end > 6 and chunk.startswith(b"data: "):
@@ -59,11 +59,11 @@ class SseDecoder(FrameDecoder[SseEvent]):
 
     @property
     def holds_data(self) -> bool:
-        """Whether an event has begun that is not ended."""
+        """Whether an event with data has begun and not ended."""
         return b"data:" in self._open
 
     def _name(self, raw: bytes) -> str:
-        """Event names repeat: each is decoded once."""
+        """The decoded event name, cached because names repeat."""
         name = self._names.get(raw)
         if name is None:
             name = raw.decode("utf-8", "replace")
@@ -72,7 +72,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
         return name
 
     def _read(self, chunk: bytes, frames: list[SseEvent]) -> None:
-        # Between events a CR before the chunk does not matter: the LF that may go with it is one more blank line.
+        # Between events a CR before the chunk does not matter: an LF that completes it only adds a blank line.
         if not self._open and self._head is None and chunk.endswith(_BLANK_LINE_ENDS):
             _read_events(chunk, frames)
         else:
@@ -100,7 +100,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
         return chunk
 
     def _in_line_feeds(self, chunk: bytes) -> bytes:
-        """``chunk`` with LF for every CRLF and CR; an LF after a chunk that ended in CR is half a line end."""
+        """``chunk`` with LF for every CRLF and CR; a first LF after a chunk that ended in CR is dropped."""
         if not chunk or not (self._after_cr or 13 in chunk):
             return chunk
         if self._after_cr:
@@ -109,7 +109,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _read_parts(self, chunk: bytes, frames: list[SseEvent]) -> None:
-        """Read the rest of an open event, then whole events, then the beginning of one, as far as they are there."""
+        """Read the rest of an open event, then whole events, then the beginning of the next one, whichever exist."""
         if self._open:
             chunk = self._read_open(chunk, frames)
         whole, blank_line, rest = chunk.rpartition(b"\n\n")
@@ -117,7 +117,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
         self._open += rest.lstrip(b"\n")
 
     def _read_open(self, chunk: bytes, frames: list[SseEvent]) -> bytes:
-        """Go on with the open event and return what follows it. What was searched once is not searched again."""
+        """Continue the open event and return the bytes after it. No byte is searched twice."""
         held = len(self._open)
         self._open += chunk
         end = self._open.find(b"\n\n", held - 1)
@@ -132,7 +132,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
 
 
 def _read_events(lines: bytes, frames: list[SseEvent]) -> None:
-    """Read whole events; what comes after the last blank line is dropped."""
+    """Read whole events; bytes after the last blank line are dropped."""
     name = ""
     data: bytes | None = None
     more: list[bytes] = []  # the second data line and those after it, which is rare

@@ -1,4 +1,4 @@
-"""Streams that are server-sent events or one JSON array, as the client asked for: the first byte tells."""
+"""Streams that are server-sent events or one JSON array, as the client requested; the first byte decides."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BOM = b"\xef\xbb\xbf"
 
 
 class SseOrArrayDecoder:
-    """Server-sent events, or one JSON array: the first byte that is not blank tells."""
+    """Decodes server-sent events or one JSON array: the first byte that is not blank decides."""
 
     def __init__(self) -> None:
         self.head = b""  # at most a byte-order mark, or the beginning of one
         self.limit = DEFAULT_LIMIT
         self.inner: SseDecoder | ArrayDecoder | None = None
-        self.alone = False  # one answer, and no array around it
-        self.whole = False  # at the end: nothing of it is missing
+        self.alone = False  # whether the stream is one answer without an array around it
+        self.whole = False  # set by ``close``: whether the stream ended properly
 
     def feed(self, chunk: bytes) -> list[Any]:
         if self.inner is not None:
@@ -37,7 +37,7 @@ class SseOrArrayDecoder:
             self.inner = SseDecoder(self.limit)
             return self.inner.feed(mark + start)
         self.inner = ArrayDecoder(self.limit)
-        if start.startswith(b"{"):  # one answer where a stream was asked for
+        if start.startswith(b"{"):  # one answer, although a stream was requested
             self.alone = True
             self.inner.feed(b"[")
         return self.inner.feed(start)

@@ -1,1 +1,1 @@
-"""What may be said again of a history: opaque state, what was cut off, tool results, neighbouring texts."""
+"""What of a history may be sent again: opaque state, blocks that were cut off, tool results, neighbouring texts."""

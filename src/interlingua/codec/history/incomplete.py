@@ -1,12 +1,12 @@
-"""What becomes of blocks that were open when their answer broke off (``Block.incomplete``).
+"""What is sent of blocks that were open when their answer broke off (``Block.incomplete``).
 
-No protocol has a word for it, and a call that was cut off is never sent as a finished one. In the history of a request
-it is left out together with its result. In an answer it is left out too, but for one case: protocols that write
-arguments in pieces end an answer that reached its limit with the call as far as it came, and their readers know that it
-is not finished. What the model said in text and reasoning stays, without a signature, which proves a whole thought.
-Everything else is left out.
+No protocol can mark a call as cut off, and such a call is never sent as a finished one. In the history of a request it
+is left out together with its result. In an answer it is left out too, with one exception: protocols that write
+arguments in pieces end an answer that reached its limit with the partial call, and their readers know that it is not
+finished. Text and reasoning stay, without a signature, which is valid for the whole text only. Every other incomplete
+block is left out.
 
-An encoder never sees what is left out. Losses name the places that the caller knows.
+An encoder never sees the blocks that are left out. The losses have the caller's paths.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Placed = list[tuple[int, Block]]
 LIMITS = (StopReason.max_tokens, StopReason.context_overflow)
 """The output limit or the context window ended the answer, perhaps within a call."""
 BROKEN = (*LIMITS, StopReason.error)
-"""The last call of such an answer may not be finished."""
+"""The stop reasons of answers whose last call may not be finished."""
 _TEXTS = (TextBlock, ThinkingBlock, RefusalBlock)
 _RESULT, _TOOL, _USER = ToolResultBlock, Role.tool, Role.user
 
@@ -55,9 +55,9 @@ CUT_BLOCK = "the block was cut off before it was finished, so it was left out"
 
 
 def mark_cut_call(response: Response) -> Response:
-    """The answer, its last block marked incomplete where that is a call and a limit or an error ended the answer.
+    """The answer, its last block marked incomplete if that is a call and a limit or an error ended the answer.
 
-    For protocols that write arguments in pieces: such a call may even parse, and still not be what the model meant.
+    For protocols that write arguments in pieces: the arguments of such a call may parse and still not be complete.
     """
     content = response.content
     if response.stop_reason not in BROKEN or not content or type(content[-1]) is not ToolUseBlock:
@@ -66,10 +66,10 @@ def mark_cut_call(response: Response) -> Response:
 
 
 def is_left_out(block: Block, dialect: str, ledger: Ledger) -> bool:
-    """Whether an answer of a protocol that has only whole calls leaves a block out. That is declared.
+    """Whether an answer leaves a block out in a protocol that has only whole calls. The loss is declared.
 
-    A call whose arguments are not JSON would go with invented ones, and somebody would run it. The protocol itself may
-    have read them as a string, which it can write again.
+    A call whose arguments are not JSON would be written with invented ones, and the reader would run it. If the same
+    protocol read the arguments as a string, it can write that string again.
     """
     if block.incomplete and not isinstance(block, _TEXTS):
         ledger.lose("dropped", _CUT_CALL if type(block) is ToolUseBlock else CUT_BLOCK)
@@ -88,7 +88,7 @@ def has_whole_calls(response: Response, dialect: str) -> bool:
 
 
 def declare_last_call(response: Response, last: int | None, ledger: Ledger) -> None:
-    """Declare that readers take the block written last for a call that was cut off, where a limit ended the answer."""
+    """Declare that readers take the call at ``last``, written last, as cut off, if a limit ended the answer."""
     if last is None or last >= len(response.content) or response.stop_reason not in LIMITS:
         return
     block = response.content[last]
@@ -98,14 +98,14 @@ def declare_last_call(response: Response, last: int | None, ledger: Ledger) -> N
 
 
 class Adapted(NamedTuple, Generic[T]):
-    """A value as the protocol can take it. ``places`` has the caller's path of every part that has another one now."""
+    """A value as the protocol can take it. ``places`` maps the new path of each moved part to the caller's path."""
 
     value: T
     places: dict[str, str]
     losses: list[Loss]
 
     def complete_losses(self, encoded: Encoded) -> Encoded:
-        """What was encoded of it, with the losses of both at the caller's places."""
+        """What was encoded from the value, with the losses of this step and of the encoding, at the caller's paths."""
         return replace(encoded, losses=(*self.losses, *map(self._place, encoded.losses)))
 
     def _place(self, loss: Loss) -> Loss:
@@ -117,9 +117,10 @@ class Adapted(NamedTuple, Generic[T]):
 
 
 def cut_history(messages: Sequence[Message], dialect: str) -> Adapted[tuple[Message, ...]] | None:
-    """The history as it can be sent. None, nearly always: no block is incomplete, and results are in tool messages.
+    """The history as it can be sent. None if it need not change, as usual.
 
-    A user message that holds results, built by hand, is read as a tool message and a user message joined to it.
+    It changes if a block is incomplete, or if a user message built by hand holds tool results: that is read as a tool
+    message and a user message joined to it.
     """
     for turn in messages:
         role = turn.role
@@ -137,24 +138,24 @@ def _cut_history(messages: Sequence[Message], dialect: str) -> Adapted[tuple[Mes
     places: dict[str, str] = {}
     for index, message in enumerate(messages):
         ledger.where = ("messages", index)
-        told = len(ledger.losses)
+        before = len(ledger.losses)
         blocks = _finished(message.content, cut, ledger)
         if not blocks and any(type(block) is ToolResultBlock for block in message.content):
-            del ledger.losses[told:]
+            del ledger.losses[before:]
             ledger.lose("dropped", _CUT_RESULT)  # the message held nothing else
             continue
-        for part, said in _parts(message, blocks, dialect):
+        for part, placed in _parts(message, blocks, dialect):
             here = f"messages/{len(kept)}"
             places[here] = f"messages/{index}"
             places |= {
-                f"{here}/content/{at}": f"messages/{index}/content/{place}" for at, (place, _) in enumerate(said)
+                f"{here}/content/{at}": f"messages/{index}/content/{place}" for at, (place, _) in enumerate(placed)
             }
-            kept.append(replace(part, content=tuple([block for _, block in said])))
+            kept.append(replace(part, content=tuple([block for _, block in placed])))
     return Adapted(tuple(kept), places, ledger.losses)
 
 
 def _parts(message: Message, blocks: Placed, dialect: str) -> list[tuple[Message, Placed]]:
-    """The messages that one is read as, each with its blocks."""
+    """The messages that a message is split into, each with its blocks: results in a user message are apart."""
     results = [placed for placed in blocks if type(placed[1]) is _RESULT] if message.role is _USER else []
     if not results:
         return [(message, blocks)]
@@ -169,7 +170,7 @@ def _parts(message: Message, blocks: Placed, dialect: str) -> list[tuple[Message
 def _finished(
     content: Sequence[Block], cut: set[str], ledger: Ledger, as_is: tuple[type, ...] = ()
 ) -> list[tuple[int, Block]]:
-    """The blocks that can be sent, with their places. ``cut`` has the ids of the latest calls that were cut off.
+    """The blocks that can be sent, with their places. ``cut`` collects the ids of calls that were cut off.
 
     Blocks of the types ``as_is`` stay incomplete.
     """
@@ -181,13 +182,13 @@ def _finished(
             ledger.lose("dropped", _CUT_RESULT, "content", place)
         elif not block.incomplete or type(block) in as_is:
             kept.append((place, block))
-        elif (said := _said(block, ledger, place)) is not None:
-            kept.append((place, said))
+        elif (sendable := _sendable(block, ledger, place)) is not None:
+            kept.append((place, sendable))
     return kept
 
 
-def _said(block: Block, ledger: Ledger, place: int) -> Block | None:
-    """An incomplete block as it can be sent: text and reasoning as far as they came, anything else not at all."""
+def _sendable(block: Block, ledger: Ledger, place: int) -> Block | None:
+    """An incomplete block as it can be sent: partial text and reasoning; None for any other block."""
     if not isinstance(block, _TEXTS):
         ledger.lose("dropped", _CUT_CALL if type(block) is ToolUseBlock else CUT_BLOCK, "content", place)
         return None
@@ -198,10 +199,10 @@ def _said(block: Block, ledger: Ledger, place: int) -> Block | None:
 
 
 def cut_answer(response: Response, *, pieces: bool, texts: bool = False) -> Adapted[Response] | None:
-    """The answer as it can be written. None, nearly always: nothing has to be left out.
+    """The answer as it can be written. None if nothing has to be left out, as usual.
 
     ``pieces``: the protocol writes arguments in pieces, so the last call of an answer that reached its limit stays.
-    ``texts``: it says of the texts of an answer that broke off that they are incomplete.
+    ``texts``: the protocol can mark the texts of an answer that broke off as incomplete.
     """
     content = response.content
     broken = response.stop_reason in (StopReason.error, StopReason.cancelled)

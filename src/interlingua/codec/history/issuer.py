@@ -1,8 +1,8 @@
-"""Whose opaque state may be said to whom: signatures and encrypted reasoning mean something to their issuer only.
+"""Which opaque state may be sent to whom: only its issuer accepts a signature or encrypted reasoning.
 
-Same issuer: yes. Providers known to share state, such as one vendor's models on two clouds: yes, for the same model.
-Issuer not told: within one dialect, or between the two protocols of one family of models (``dialects/claude.py``).
-Otherwise no.
+It is sent to the same issuer, and between providers known to share state, such as one vendor's models on two clouds,
+for the same model. If the issuer is not known, it is sent within one dialect, or between the two protocols of one
+family of models (``dialects/claude.py``). Otherwise it is not sent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RELEASE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|\d{3}|v\d+(?::\d+)
 
 
 def same_issuer(origin: Origin | None, dialect: str, target: Target | None) -> bool:
-    """Whether what this origin signed may be said in ``dialect`` to ``target``."""
+    """Whether state that this origin signed may be sent in ``dialect`` to ``target``."""
     if origin is None:
         return True
     if target is None or target.provider is None or origin.provider is None:
@@ -38,15 +38,15 @@ def issued_by(messages: Sequence[Message], issuer: Origin) -> tuple[Message, ...
 
 
 def issuer_name(origin: Origin | None) -> str:
-    """Who wrote something, as a sentence names them: ``anthropic:claude-sonnet-5``."""
+    """The name of an origin in messages: ``anthropic:claude-sonnet-5``."""
     if origin is None:
         return "somebody else"
-    said = [part for part in (origin.provider or origin.dialect, origin.model) if part]
-    return ":".join(said) or "somebody else"
+    parts = [part for part in (origin.provider or origin.dialect, origin.model) if part]
+    return ":".join(parts) or "somebody else"
 
 
 def _same_model(origin: Origin, target: Target | None) -> bool:
-    """A model under its alias, its dated name and a cloud's name is one model; not told is trusted."""
+    """Whether both name one model: its alias, its dated name and a cloud's name are equal. Unknown names pass."""
     if origin.model is None or target is None or target.model is None:
         return True
     return _family(origin.model) == _family(target.model)

@@ -1,9 +1,9 @@
 """Neighbouring texts of one turn that another protocol wrote, joined where readers show only the last text.
 
-Some protocols have one text after another where others have one text in pieces. Their readers show the last block, or
-the last item, as the answer. So the texts of a turn become one block (``one``), or parts of one item (``parts``), with
-nothing between them. What the protocol itself wrote is never joined. Parts keep their bounds; a block that has become
-one of several is declared.
+Some protocols split one text into several blocks, where readers of another protocol show only the last block, or the
+last item, as the answer. So the texts of a turn become one block (``one``), or parts of one item (``parts``), with
+nothing between them. Texts that the protocol itself wrote are never joined. Parts keep their bounds; blocks that were
+joined into one are declared.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .incomplete import Adapted
 __all__ = ["Joining", "TextJoin", "answer_join", "has_neighbours", "has_texts_to_join", "is_foreign", "joined_history"]
 
 TextJoin = Literal["apart", "parts", "one"]
-"""How neighbouring texts of another protocol's turn are written: as they are, as parts of one item, as one block."""
+"""How neighbouring texts of another protocol's turn are written: unchanged, as parts of one item, or as one block."""
 
 
 def answer_join(join: TextJoin, request: Request | None) -> TextJoin:
-    """How those of an answer are written: where JSON was asked for, readers parse every part by itself."""
+    """How neighbouring texts of an answer are written: one block if JSON was requested, as readers parse each part."""
     wants_json = request is not None and (request.output_schema is not None or request.json_output)
     return "one" if join == "parts" and wants_json else join
 
@@ -56,7 +56,7 @@ def has_texts_to_join(messages: Sequence[Message], dialect: str) -> bool:
 
 
 def has_neighbours(content: Sequence[Block]) -> bool:
-    """Whether a text follows a text."""
+    """Whether a text block follows a text block."""
     before = None
     for block in content:
         kind = type(block)
@@ -67,7 +67,7 @@ def has_neighbours(content: Sequence[Block]) -> bool:
 
 
 def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Adapted[tuple[Message, ...]] | None:
-    """The history with the texts of foreign turns joined. None, nearly always: no turn has neighbouring texts."""
+    """The history with the texts of foreign turns joined. None if no turn has neighbouring texts, as usual."""
     return _joined_history(messages, dialect, join) if has_texts_to_join(messages, dialect) else None
 
 
@@ -86,7 +86,7 @@ def _joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -
 
 
 def _joined(content: Sequence[Block], dialect: str, join: TextJoin, ledger: Ledger) -> Placed:
-    """The blocks with their places before; of joined texts, that of the first."""
+    """The blocks with their original places; joined texts have the place of the first."""
     done: Placed = []
     for place, block in enumerate(content):
         last = done[-1][1] if done else None
@@ -121,7 +121,7 @@ def _as_part(block: Block, dialect: str) -> Block:
 
 
 class Joined:
-    """A block being written, of one text or more."""
+    """A block being written, joined from one text or more."""
 
     __slots__ = ("citations", "first", "is_one", "open", "texts")
 
@@ -132,10 +132,10 @@ class Joined:
 
 
 class Joining:
-    """The events of an answer of another protocol, neighbouring texts joined: an event in, its events out.
+    """Joins neighbouring texts in the events of an answer of another protocol: an event in, the events to write out.
 
-    ``response`` does the same for a whole answer. The end of a text waits for what follows it. Some decoders end their
-    texts only at the end of the answer, one after the other.
+    ``response`` does the same for a whole answer. The end of a text is held until the next event shows whether the text
+    goes on. Some decoders end all their texts at the end of the answer, one after the other.
     """
 
     def __init__(self, dialect: str, join: TextJoin) -> None:
@@ -152,18 +152,18 @@ class Joining:
 
     @property
     def losses(self) -> list[Loss]:
-        """The joins so far."""
+        """The losses of joining so far."""
         return self._ledger.losses
 
     def response(self, response: Response) -> Response:
-        """A whole answer."""
+        """A whole answer, its neighbouring texts joined."""
         if self._join == "apart":
             return response
         placed = _joined(response.content, self._dialect, self._join, self._ledger)
         return replace(response, content=tuple([block for _, block in placed]))
 
     def events(self, event: Event) -> Sequence[Event]:
-        """What becomes of an event."""
+        """The events to write for an event."""
         if self._join == "apart":
             return (event,)
         if type(event) is TextDelta:  # nearly all events
@@ -185,8 +185,8 @@ class Joining:
         block, index, place = event.block, event.index, len(self._done)
         last = self._starts[-1] if self._starts else None
         if type(block) is TextBlock and type(last) is TextBlock and _joins(last, block, self._dialect, self._join):
-            if self._join == "one" and (goes_on := self._continued(index, block)) is not None:
-                return goes_on
+            if self._join == "one" and (continued := self._continued(index, block)) is not None:
+                return continued
             if self._join == "parts":
                 self._parts.add(place)
                 event = replace(event, block=cast("Any", _as_part(block, self._dialect)))
@@ -198,7 +198,7 @@ class Joining:
         return (*self._released(), self._placed(event, place))
 
     def _continued(self, index: int, block: TextBlock) -> Sequence[Event] | None:
-        """The text before goes on. None if it has ended with something that belongs to it alone."""
+        """The events that continue the text before; None if it was closed with citations or a signature of its own."""
         place = len(self._done) - 1
         text = self._texts[place]
         if not text.open and self._held is None:

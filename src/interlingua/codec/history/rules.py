@@ -1,6 +1,6 @@
 """Rules on a history that are the same for all protocols: whose opaque state may be sent, where tool results stand.
 
-A dialect first asks here what may be sent and in which order; then its rows write the blocks.
+A dialect first determines with these rules what may be sent and in which order; then its rows write the blocks.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ __all__ = [
     "called_names",
     "has_calls",
     "is_ready",
-    "issued",
     "leading_system",
     "mark_orphans",
     "scattered",
     "settled",
     "blocks_to_send",
     "stub_tools",
+    "with_native_ids",
 ]
 
 _TOOL, _ASSISTANT = Role.tool, Role.assistant
 
 PLACEHOLDER = "(no content)"
-"""Said where a protocol demands something and there is nothing to say. Pinned: prompt caches see it."""
+"""The text sent where a protocol requires content and there is none. Do not change it: prompt caches depend on it."""
 
 
 def blocks_to_send(
     message: Message, dialect: str, target: Target | None, ledger: Ledger
 ) -> Iterator[tuple[int, Block]]:
-    """The blocks of a message that may be said to this reader, with their places; opaque state of others is lost."""
+    """The blocks of a message that may be sent to the target, with their places. Other issuers' state is lost."""
     if message.origin is None or same_issuer(message.origin, dialect, target):
         return enumerate(message.content)
-    return _of_others(message, ledger)
+    return _without_state(message, ledger)
 
 
-def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
+def _without_state(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
     where, issuer = ledger.where, issuer_name(message.origin)
     for index, block in enumerate(message.content):
         ledger.where = (*where, "content", index)
@@ -66,9 +66,9 @@ def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
 
 
 def is_ready(messages: Sequence[Message], dialect: str, join: TextJoin, fits: Mapping[str, bool]) -> bool:
-    """Whether a history can be written as it is, as nearly all can: no block was cut off, no result is in a message of
-    the user's, no call has ids of other protocols or a name that this one refuses (``fits``), and no texts of another
-    dialect have to be joined."""
+    """Whether a history can be written as it is, as usual: no block was cut off, no result is in a user message, no
+    call has ids of other protocols or a name that this one refuses (``fits``), no texts of other dialects need joining.
+    """
     for turn in messages:
         role = turn.role
         if role is _ASSISTANT:
@@ -82,27 +82,27 @@ def is_ready(messages: Sequence[Message], dialect: str, join: TextJoin, fits: Ma
     return join == "apart" or not has_texts_to_join(messages, dialect)
 
 
-def issued(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
-    """Calls and results under the ids that this protocol's servers gave them, where a conversation has its own."""
+def with_native_ids(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
+    """The history with the ids that this protocol's servers gave to calls, where the conversation uses other ids."""
     given: dict[str, str] = {}
     found: list[Message] = []
     for message in messages:
         role = message.role
         if role is _ASSISTANT or (given and role is _TOOL):
-            message = _as_issued(message, dialect, given)
+            message = _with_native_ids(message, dialect, given)
         found.append(message)
     return found if given else messages
 
 
-def _as_issued(message: Message, dialect: str, given: dict[str, str]) -> Message:
+def _with_native_ids(message: Message, dialect: str, given: dict[str, str]) -> Message:
     content: list[Block] | None = None
     for place, block in enumerate(message.content):
         if type(block) is ToolUseBlock and block.native_ids:
-            theirs = block.native_ids.get(dialect, block.id)
-            if theirs != block.id:
-                given[block.id] = theirs
+            native_id = block.native_ids.get(dialect, block.id)
+            if native_id != block.id:
+                given[block.id] = native_id
                 content = content or list(message.content)
-                content[place] = replace(block, id=theirs)
+                content[place] = replace(block, id=native_id)
         elif type(block) is ToolResultBlock and block.tool_use_id in given:
             content = content or list(message.content)
             content[place] = replace(block, tool_use_id=given[block.tool_use_id])
@@ -110,10 +110,10 @@ def _as_issued(message: Message, dialect: str, given: dict[str, str]) -> Message
 
 
 def settled(messages: Sequence[Message], ledger: Ledger, dialect: str = "") -> Sequence[tuple[int, Message]]:
-    """Messages with their places, every tool message right behind the assistant turn that it answers.
+    """The messages with their places, every tool message right behind the assistant turn that it answers.
 
-    Protocols demand that order; a history that has it is passed through untouched. So are results that ``dialect``
-    itself read behind other blocks of one turn (the mark ``joined``).
+    Protocols require that order; a history that has it is returned unchanged. So are results that ``dialect`` itself
+    read behind other blocks of one turn (the mark ``joined``).
     """
     numbered = list(enumerate(messages))
     if _in_order(messages, dialect):
@@ -131,7 +131,7 @@ def settled(messages: Sequence[Message], ledger: Ledger, dialect: str = "") -> S
 
 
 def mark_orphans(messages: Sequence[Message], dialect: str) -> tuple[Message, ...]:
-    """Mark results whose calls the reader of this dialect holds itself: elsewhere a stub must stand for the call."""
+    """Mark results whose calls a server of this dialect stores: other dialects must write a stub for such a call."""
     called = set(called_names(messages))
     return tuple(_marked(message, called, dialect) if message.role == Role.tool else message for message in messages)
 
@@ -147,7 +147,7 @@ def _has_orphans(message: Message) -> bool:
 
 
 def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tuple[int, Message]]:
-    """Stubs for calls that another protocol's server holds, right before the results that answer them."""
+    """The messages with stubs for calls that another protocol's server stores, right before their results."""
     found: list[tuple[int, Message]] = []
     called = set(called_names([message for _, message in numbered]))
     for index, message in numbered:
@@ -161,7 +161,7 @@ def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tup
 
 
 def _add_stubs(found: list[tuple[int, Message]], index: int, stubs: tuple[Block, ...]) -> tuple[str | int, ...]:
-    """Stubs end the assistant's turn if one is last, as it is where it refers to the calls; else they are a turn."""
+    """Append the stubs to the last message if it is the assistant's, else as a turn of their own; return the path."""
     if not found or found[-1][1].role != Role.assistant:
         found.append((index, Message(Role.assistant, stubs)))
         return "messages", index
@@ -171,7 +171,7 @@ def _add_stubs(found: list[tuple[int, Message]], index: int, stubs: tuple[Block,
 
 
 def _in_order(messages: Sequence[Message], dialect: str) -> bool:
-    """Every tool message stands behind an assistant turn or another tool message, and answers what was called."""
+    """Whether every tool message is behind an assistant turn or another tool message, and no result lacks its call."""
     before: Role | None = None
     for message in messages:
         role = message.role
@@ -185,7 +185,7 @@ def _in_order(messages: Sequence[Message], dialect: str) -> bool:
 
 
 def scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
-    """Results that do not answer the turn right before them: their places, and the turn that each belongs behind."""
+    """Results that do not answer the assistant turn before them: maps the place of each to the turn that it answers."""
     found: dict[tuple[int, int], int] = {}
     calls: dict[str, int] = {}
     latest = -1
@@ -232,7 +232,7 @@ def _after_results(numbered: list[tuple[int, Message]], home: int) -> int:
 
 
 def leading_system(request: Request, ledger: Ledger) -> tuple[list[tuple[tuple[str | int, ...], Block]], int]:
-    """The system blocks that open a request, with their places, and how many leading messages they took."""
+    """The system blocks at the start of a request, with their places, and the number of messages that held them."""
     found: list[tuple[tuple[str | int, ...], Block]] = [(("system", i), b) for i, b in enumerate(request.system)]
     taken = 0
     for message in request.messages:
@@ -245,7 +245,7 @@ def leading_system(request: Request, ledger: Ledger) -> tuple[list[tuple[tuple[s
 
 
 def call_ids(messages: Iterable[Message]) -> Iterator[str]:
-    """Every call id that a history speaks of."""
+    """The call ids of all calls and results in a history."""
     for message in messages:
         for block in message.content:
             if isinstance(block, ToolUseBlock):
@@ -269,7 +269,7 @@ def has_calls(messages: Sequence[Message]) -> bool:
 
 
 def stub_tools(messages: Sequence[Message]) -> list[ToolDefinition]:
-    """Definitions for the tools that a history speaks of, for protocols that want them declared."""
+    """Definitions of the tools that a history calls, for protocols that require them to be declared."""
     names = list(dict.fromkeys(called_names(messages).values()))
     if not names and any(isinstance(b, ToolResultBlock) for m in messages for b in m.content):
         names = ["tool"]

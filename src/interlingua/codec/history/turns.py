@@ -1,6 +1,6 @@
-"""Turns of protocols that send tool results within the user's turns: how their roles and blocks are taken apart.
+"""Reading turns of protocols that send tool results within user turns: roles, blocks, and runs of results.
 
-And the system text of protocols that have it in blocks of its own.
+Also writes the system text of protocols that have it in blocks of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _USER, _TOOL = Role.user, Role.tool
 
 
 def take_role(rest: Wire, marks: Wire, roles: Mapping[str, Role]) -> Role:
-    """Take the role of a turn. One that we do not know is read as the user's, and stays residue beside its mark."""
+    """Take the role of a turn out of its residue. An unknown role is read as user; it stays residue and is marked."""
     word = rest.get("role")
     known = roles.get(word) if isinstance(word, str) else None
     if known is not None:
@@ -33,9 +33,10 @@ def take_role(rest: Wire, marks: Wire, roles: Mapping[str, Role]) -> Role:
 
 
 def take_blocks(rest: Wire, marks: Wire, *blank: Json) -> list[Json]:
-    """Take the list of a turn's content.
+    """Take the list of a turn's content out of its residue.
 
-    None, or one of the ``blank`` values, is remembered as the mark ``content``. What is no list stays residue.
+    If it is missing, empty or one of the ``blank`` values, the mark ``content`` keeps that. Any other value stays
+    residue.
     """
     content = rest.get("content")
     if is_array(content) and content:
@@ -47,7 +48,7 @@ def take_blocks(rest: Wire, marks: Wire, *blank: Json) -> list[Json]:
 
 
 def result_runs(blocks: Iterable[Block]) -> list[tuple[Role, list[Block]]]:
-    """The blocks of one wire turn as the runs that are messages of ours: tool results, and what the user says."""
+    """The blocks of one wire turn in runs, each one canonical message: tool results, or blocks of the user."""
     runs: list[tuple[Role, list[Block]]] = []
     for block in blocks:
         role = _TOOL if type(block) is ToolResultBlock else _USER
@@ -60,8 +61,8 @@ def result_runs(blocks: Iterable[Block]) -> list[tuple[Role, list[Block]]]:
 def write_system_texts(
     blocks: Sequence[tuple[tuple[str | int, ...], Block]], table: Table, ledger: Ledger
 ) -> list[Json]:
-    """The texts of a system prompt, which come with their places. The protocol takes nothing else there, but what it
-    carried whole itself."""
+    """Write the texts of a system prompt, given with their places. Any other block is lost, unless the protocol itself
+    carried it whole."""
     written: list[Json] = []
     for where, block in blocks:
         ledger.where = where

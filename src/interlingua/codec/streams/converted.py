@@ -1,4 +1,4 @@
-"""A decoder whose events say something else than another one's: what a stream needs that its dialect does not know."""
+"""A base class for decoders that change the events of another decoder."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["ConvertedEvents"]
 
 
 class ConvertedEvents(StreamDecoder):
-    """The events of ``decoder``, each converted."""
+    """Decodes with ``decoder`` and converts each of its events."""
 
     def __init__(self, decoder: StreamDecoder) -> None:
         self.decoder = decoder
 
     @abstractmethod
     def convert(self, event: Event) -> Event:
-        """What is told instead of an event."""
+        """The event to emit instead of ``event``."""
 
     @property
     def error(self) -> AdapterError | None:  # type: ignore[override]
-        """What went wrong, if anything."""
+        """The error of the stream, if it failed."""
         return self.decoder.error
 
     @property

@@ -1,4 +1,4 @@
-"""Writing streams: the grammar of what is written, and the end of an answer that broke off, for all dialects."""
+"""Writing streams, for all dialects: checking the order of events, and ending an answer that broke off."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ...types.events import (
 from ...types.loss import Loss
 from ...types.response import Response
 from ...types.words import StopReason
-from ..base import ODD, StreamEncoder
+from ..base import SHAPE_ERRORS, StreamEncoder
 from ..history.incomplete import LIMITS
 from ..ledger import Ledger
 from .grammar import StreamGrammar
@@ -40,7 +40,7 @@ _CUT_CALL = "the answer broke off within a tool call"
 
 
 def _failure(response: Response, cut: Sequence[Closer]) -> AdapterError | None:
-    """The error of an answer that has none, but may not look finished."""
+    """The error to write for an answer that has none but must not look finished; None if it may."""
     if response.stop_reason is CANCELLED:
         return CancelledError("the answer was cancelled")
     return ServerError(_CUT_CALL) if response.stop_reason not in LIMITS and _has_call(cut) else None
@@ -51,13 +51,13 @@ def _has_call(cut: Sequence[Closer]) -> bool:
 
 
 class GrammaticalEncoder(StreamEncoder):
-    """An encoder that checks every event it is fed. What an event becomes is the dialect's to say.
+    """An encoder that checks every event it is fed. The dialect's methods write the events.
 
-    The end of an incomplete block waits for ``message.complete``. After a failure nothing is written for it, no closing
-    word and no finished item, but only the protocol's error form. An answer that reached its limit says the end of its
-    last call, as providers do; ``write_cut_block`` is for protocols that have whole calls only. An answer that goes on
-    behind a call that was cut off fails there: readers would take that call for a finished one. Once a stream has ended
-    or failed, nothing is written.
+    The end of an incomplete block waits for ``message.complete``. If the answer failed, only the protocol's error is
+    written: no end of the block and no finished item. If the answer reached its limit, the end of its last call is
+    written, as providers do; protocols that have whole calls only override ``write_cut_block``. An answer that
+    continues after a call that was cut off fails there, because readers would take that call as finished. Once a stream
+    has ended or failed, nothing is written.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class GrammaticalEncoder(StreamEncoder):
 
     @property
     def losses(self) -> list[Loss]:  # type: ignore[override]
-        """What the protocol could not say so far."""
+        """What the protocol could not express so far."""
         return self.ledger.losses
 
     def write_event(self, event: Event) -> bytes:
@@ -88,27 +88,27 @@ class GrammaticalEncoder(StreamEncoder):
                 return b""
 
     def start(self, event: MessageStart) -> bytes:
-        """The beginning of an answer."""
+        """Write the beginning of an answer."""
         return b""
 
     def open(self, event: Opener) -> bytes:
-        """A block begins."""
+        """Write the beginning of a block."""
         return b""
 
     def delta(self, event: Delta) -> bytes:
-        """More of a block that is open."""
+        """Write more of an open block."""
         return b""
 
     def end(self, event: Closer) -> bytes:
-        """A block is finished."""
+        """Write the end of a finished block."""
         return b""
 
     def complete(self, event: MessageComplete) -> bytes:
-        """The end of an answer that did not fail."""
+        """Write the end of an answer that did not fail."""
         return b""
 
     def fail(self, error: AdapterError) -> bytes:
-        """The end of an answer that failed."""
+        """Write the end of an answer that failed."""
         if self.ended:
             return b""
         self.ledger.where = ()
@@ -117,11 +117,11 @@ class GrammaticalEncoder(StreamEncoder):
         return before + self.write_error(error)
 
     def abandon(self) -> bytes:
-        """The answer ends here: write what still may be, and declare what is left."""
+        """Before the error of a failed answer: write what is still allowed, and declare what is lost."""
         return b""
 
     def write_error(self, error: AdapterError) -> bytes:
-        """The protocol's error form."""
+        """Write the error as the protocol does."""
         return b""
 
     def feed(self, event: Event) -> bytes:
@@ -136,11 +136,12 @@ class GrammaticalEncoder(StreamEncoder):
             if self.unfinished and (kind is BlockStart or kind is ToolUseStart) and _has_call(self.unfinished):
                 return self.fail(ServerError(_CUT_CALL))
             return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.write_event(event)
-        except ODD as odd:
-            raise ParseError(f"{event.type} cannot be written in this protocol: {type(odd).__name__}: {odd}") from odd
+        except SHAPE_ERRORS as fault:
+            why = f"{type(fault).__name__}: {fault}"
+            raise ParseError(f"{event.type} cannot be written in this protocol: {why}") from fault
 
     def conclude(self, event: MessageComplete) -> bytes:
-        """The end of an answer: as it was meant, or in an error where it was cancelled or a call in it was cut off."""
+        """Write the end of an answer, as an error if it was cancelled or a call in it was cut off."""
         cut, self.unfinished = self.unfinished, []
         if event.error is None and (error := _failure(event.response, cut)) is not None:
             event = replace(event, error=error)
@@ -148,7 +149,7 @@ class GrammaticalEncoder(StreamEncoder):
         return b"".join(ends) + self.write_event(event)
 
     def write_cut_block(self, event: Closer) -> bytes:
-        """The end of a block that the limit of an answer cut off."""
+        """Write the end of a block that was cut off because the answer reached its limit."""
         return self.write_event(event)
 
     def close(self) -> bytes:

@@ -1,8 +1,7 @@
-"""Between a stream and a whole: the only accumulator there is.
+"""Conversion between streams and whole responses; no other module accumulates blocks.
 
-``Accumulator`` is the writing side: decoders open, feed and close blocks with it and get the events to hand
-out. ``fold`` is the reading side: it builds a Response from finished blocks and checks that the deltas
-concatenate to them. ``unfold`` says a whole response as a stream.
+Decoders open, feed and close blocks with an ``Accumulator`` and get the events to emit. ``fold`` builds a Response from
+the finished blocks of a stream and checks that the deltas add up to them. ``unfold`` gives the events of a response.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ __all__ = ["Accumulator", "fold", "unfold", "without_undelivered"]
 
 
 MANY = 4096
-"""Pieces of a text that are joined before it is complete."""
+"""After this many pieces, the pieces of a text are joined before it is complete."""
 
 
 class Accumulator:
-    """The blocks of one stream while they grow. Appending costs O(1); text is joined at the close.
+    """The blocks of one stream while they grow. Appending costs O(1); text is joined when its block is closed.
 
-    Of a long text, pieces are joined meanwhile, each once more: a piece costs many times the bytes that it holds.
+    The pieces of a long text are also joined in between, each once, because small strings take much more memory.
     """
 
     __slots__ = ("blocks", "joined_parts", "open_indexes", "parts")
@@ -54,7 +53,7 @@ class Accumulator:
         self.open_indexes: dict[int, None] = {}  # a set that keeps its order
 
     def open(self, block: Block) -> Event:
-        """Begin a block; its index is the next free one."""
+        """Begin a block at the next free index and return its event."""
         index = len(self.blocks)
         self.blocks.append(block)
         self.parts.append([])
@@ -64,7 +63,7 @@ class Accumulator:
         return BlockStart(index, block)
 
     def text(self, index: int, text: str) -> TextDelta:
-        """More text of a text block or a refusal."""
+        """Add text to a text block or a refusal."""
         parts = self.parts[index]
         parts.append(text)
         if len(parts) >= MANY:
@@ -72,7 +71,7 @@ class Accumulator:
         return TextDelta(index, text)
 
     def thinking(self, index: int, text: str) -> ThinkingDelta:
-        """More reasoning."""
+        """Add reasoning to a thinking block."""
         parts = self.parts[index]
         parts.append(text)
         if len(parts) >= MANY:
@@ -80,7 +79,7 @@ class Accumulator:
         return ThinkingDelta(index, text)
 
     def arguments(self, index: int, text: str) -> ToolUseInputDelta:
-        """More of a call's arguments."""
+        """Add text to the arguments of a call."""
         parts = self.parts[index]
         parts.append(text)
         if len(parts) >= MANY:
@@ -88,19 +87,19 @@ class Accumulator:
         return ToolUseInputDelta(index, text)
 
     def more(self, index: int, text: str) -> TextDelta | ThinkingDelta | ToolUseInputDelta:
-        """More of a block of any kind."""
+        """Add text to a block of any kind."""
         kind = type(self.blocks[index])
         if kind is ToolUseBlock:
             return self.arguments(index, text)
         return self.thinking(index, text) if kind is ThinkingBlock else self.text(index, text)
 
     def longest_input(self) -> int:
-        """The bytes of the longest arguments among the calls that are open."""
+        """The length in bytes of the longest arguments of the open calls."""
         calls = [index for index in self.open_indexes if type(self.blocks[index]) is ToolUseBlock]
         return max((len(self.joined(index).encode()) for index in calls), default=0)
 
     def joined(self, index: int) -> str:
-        """What the deltas of a block said so far."""
+        """The text of a block's deltas so far."""
         return "".join((*self.joined_parts.get(index, ()), *self.parts[index]))
 
     def _join(self, index: int) -> None:
@@ -108,7 +107,7 @@ class Accumulator:
         self.parts[index].clear()
 
     def close(self, index: int, block: Block) -> Event:
-        """End a block; ``block`` is what it became."""
+        """End a block and return its event; ``block`` is the finished block."""
         del self.open_indexes[index]
         self.blocks[index] = block
         self.parts[index] = []
@@ -125,11 +124,10 @@ class Accumulator:
 
 
 def fold(events: Iterable[Event]) -> Response:
-    """The response that a stream adds up to. A stream that breaks the grammar, or never completes, raises.
+    """The response that a stream adds up to. Raises ``ParseError`` if the events break the grammar or do not complete.
 
-    ``events`` is read to its end, and an exception that it raises there passes: ``fold(decode_stream(...))`` of a
-    stream that failed raises its error, whose ``response`` is the partial answer. A list of the same events gives the
-    partial answer itself.
+    Exceptions of ``events`` are passed on: ``fold(decode_stream(...))`` of a stream that failed raises its error, whose
+    ``response`` is the partial answer. A list of the same events gives the partial answer itself.
     """
     if hasattr(events, "__aiter__"):
         raise TypeError("fold reads a plain iterable: pass [event async for event in stream] for an async stream")
@@ -154,7 +152,7 @@ def fold(events: Iterable[Event]) -> Response:
 
 
 def _assemble(event: MessageComplete, blocks: list[Block]) -> Response:
-    """Finished blocks, in the order of the response where that holds the same ones (slots may fill out of order)."""
+    """The response with the finished blocks, in its own order if it holds the same ones (they may end out of order)."""
     content, left = event.response.content, list(blocks)
     for block in content:
         if block in left:
@@ -184,8 +182,10 @@ def _same_arguments(joined: str, block: ToolUseBlock) -> bool:
 
 
 def without_undelivered(closing: list[Event], undelivered: list[Event]) -> list[Event]:
-    """The end of a cancelled stream for a reader who has not seen ``undelivered``: the partial answer holds what the
-    reader saw, so that the deltas still add up to it. ``closing`` ends in ``message.complete``."""
+    """The closing events of a cancelled stream, for a reader that did not get the events ``undelivered``.
+
+    The partial answer holds only what the reader saw, so that the deltas still add up to it. ``closing`` ends in
+    ``message.complete``."""
     opened = {event.index for event in undelivered if isinstance(event, BlockStart | ToolUseStart)}
     undelivered_texts: dict[int, str] = {}
     for event in undelivered:
@@ -214,7 +214,7 @@ def _closer(index: int, block: Block) -> Event:
 
 
 def _shortened(block: Block, tail: str) -> Block:
-    """A block without the end of its text, which is incomplete then."""
+    """The block without ``tail`` at the end of its text, marked incomplete."""
     if isinstance(block, ToolUseBlock):
         text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
         start = text.removesuffix(tail) if text and text.endswith(tail) else ""
@@ -228,7 +228,7 @@ def _shortened(block: Block, tail: str) -> Block:
 
 
 def unfold(response: Response) -> Iterator[Event]:
-    """The events of a response: one delta for each text, no more than needed. Only closers say ``incomplete``."""
+    """The events of a response: at most one delta for each text. Only the events that end blocks say ``incomplete``."""
     yield MessageStart(response.id, response.model, response.origin, response.extras)
     for index, block in enumerate(response.content):
         yield from _unfold_block(index, block)
@@ -266,7 +266,7 @@ def _unfold_call(index: int, block: ToolUseBlock) -> Iterator[Event]:
 
 
 def _arguments(block: ToolUseBlock) -> str | None:
-    """The text of a call's arguments. An incomplete call has only what the model wrote: nothing is made up for it."""
+    """The text of a call's arguments; for an incomplete call, only what the model wrote."""
     if block.kind == "text" or (block.incomplete and (block.input_text is not None or not block.input)):
         return block.input_text
     return write_arguments(block.input, block.input_text)

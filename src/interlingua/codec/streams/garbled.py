@@ -1,4 +1,4 @@
-"""The error of an event that is not JSON: what is wrong with it, where, and the text around that place."""
+"""The error for an event that is not JSON: what is wrong, where, and the text around that place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEFORE, _AFTER = 80, 40
 
 
 def not_json(data: bytes, fault: Exception, name: str) -> ParseError:
-    """The error of data that a parser refused with ``fault``. ``name`` is the event's, where it has one."""
+    """The error for data that a parser refused with ``fault``. ``name`` is the name of the event, or empty."""
     place = _place(data, fault)
     why = "it is not UTF-8" if isinstance(fault, UnicodeError) else _BYTE.sub("", str(fault))
     quote = data[max(0, place - _BEFORE) : place + _AFTER].decode("utf-8", "replace")
@@ -25,12 +25,12 @@ def not_json(data: bytes, fault: Exception, name: str) -> ParseError:
 
 
 def _place(data: bytes, fault: Exception) -> int:
-    """Where the fault is: as the parser says, or the first byte that is no text, or the end, where more is missing.
+    """The position of the fault: as the parser reports it, else the first byte that is not UTF-8, else the end.
 
-    A byte that is no text is counted by the parser within its string; one that gave up (too deep) counts nothing.
+    For invalid UTF-8 the parser counts from the start of the string, and for data nested too deeply it reports none: 0.
     """
-    if said := _BYTE.search(str(fault)):
-        return int(said[1])
+    if reported := _BYTE.search(str(fault)):
+        return int(reported[1])
     try:
         data.decode()
     except UnicodeDecodeError as wrong:

@@ -1,6 +1,6 @@
-"""StreamGrammar: the one table of legal event sequences. Everything that decides legality is in this file.
+"""StreamGrammar: the legal sequences of events. Everything that decides legality is in this file.
 
-Read ``STREAM`` and ``BLOCK`` aloud: in a state, an event leads to another state; what is not there is illegal.
+In ``STREAM`` and ``BLOCK``, each state maps the legal events to the next state; any other event is illegal.
 
 - ``message.start`` comes first, ``message.complete`` last, and nothing after it.
 - A new block's index is the highest so far plus one; several may be open together.
@@ -73,7 +73,7 @@ class StreamGrammar:
         self.blocks: list[str] = []
 
     def check(self, event: Event) -> None:
-        """Take one event, or say why it may not come now."""
+        """Check one event and change the state; raise ``ParseError`` if the event is illegal now."""
         kind = type(event)
         if kind in DELTAS and self.state == "open":  # nearly all events, and they change nothing
             index: int = event.index  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""What a stream says in pieces under names that no table knows: objects and indexed lists merge, some texts grow."""
+"""Merging unknown fields that a stream sends in pieces: objects and indexed lists merge, some texts are appended."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ..json import Wire, is_array, is_object
 __all__ = ["accumulate"]
 
 GROWING = ("text", "summary", "data", "arguments", "signature")
-"""The texts of indexed entries that grow; anything else is replaced by the newest."""
+"""The fields of indexed entries whose texts are appended; any other value is replaced by the newest."""
 
 
 def accumulate(into: Wire, new: Wire) -> None:
-    """Merge one delta's unknown fields into what there is. Lists and objects in ``into`` are its own, and grow."""
+    """Merge the unknown fields of one delta into ``into``, whose lists and objects are changed in place."""
     for key, value in new.items():
         old = into.get(key)
         if is_object(value):
@@ -35,7 +35,7 @@ def _accumulate_list(known: list[Json], new: list[Json]) -> None:
 
 
 def _place_of(item: Wire, known: list[Json]) -> int | None:
-    """The entry that an entry goes on with, most often the last."""
+    """The index of the entry that ``item`` continues, usually the last; None if there is none."""
     for place in range(len(known) - 1, -1, -1):
         entry = known[place]
         if is_object(entry) and entry.get("index") == item["index"] and entry.get("type") == item.get("type"):

@@ -1,5 +1,5 @@
-"""JSON as some servers write it: with NaN or Infinity, numbers that no float holds, halves of surrogate pairs, a
-byte-order mark. Read only where strict parsing has failed, and declared, because values are replaced."""
+"""JSON as some servers write it: with NaN or Infinity, numbers too large for a float, lone surrogates, or a byte-order
+mark. It is read only if strict parsing failed, and a loss is declared, because values are replaced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def read_lenient(data: bytes) -> Any:
-    """The value, or ``ValueError`` where it is not JSON in any reading."""
+    """The value of lenient JSON. Raises ``ValueError`` if the data is not even that."""
     import json  # noqa: PLC0415 - slow to import, and rarely needed
 
     text = data.removeprefix(BOM).decode("utf-8", "replace")
@@ -32,7 +32,7 @@ def read_lenient(data: bytes) -> Any:
 
 
 def strictly(data: bytes) -> bytes | None:
-    """The same in strict JSON, or None where it is not JSON in any reading."""
+    """The data as strict JSON, or None if it is not even lenient JSON."""
     import json  # noqa: PLC0415
 
     try:
@@ -42,7 +42,7 @@ def strictly(data: bytes) -> bytes | None:
 
 
 def _nothing(_: str) -> None:
-    """NaN and Infinity."""
+    """The value for NaN and Infinity."""
 
 
 def _number(digits: str) -> float | None:

@@ -1,7 +1,7 @@
-"""Arguments of a call that come in pieces, each with a JSON path and a value; strings append.
+"""Arguments of a call that arrive in pieces, each with a JSON path and a value; strings are appended.
 
-A path can name more than it brings: a list's millionth place, a thousand levels. What is built is bounded by what was
-received. A piece that cannot be placed leaves the arguments ``broken``.
+A short path can name a huge place: the millionth item of a list, a thousand levels. So the size of what is built is
+limited by what was received. A piece that cannot be placed leaves the arguments ``broken``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 DEEPEST = Limits().depth or 128
 LONGEST = Limits().arguments or 2**23
 EXACT = 2**53
-"""Up to here a double holds every whole number."""
+"""A double holds every whole number below this."""
 
 
 def steps_of(path: str) -> list[str | int] | None:
-    """The steps of a JSON path; None where it is none that we know, or too deep."""
+    """The steps of a JSON path; None if its syntax is unknown or it is too deep."""
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
@@ -46,7 +46,7 @@ def steps_of(path: str) -> list[str | int] | None:
 
 
 class Pieces:
-    """The arguments of one call while pieces of them come."""
+    """The arguments of one call while their pieces arrive."""
 
     __slots__ = ("args", "broken", "gaps", "left", "received", "texts")
 
@@ -55,10 +55,11 @@ class Pieces:
         self.broken = False
         self.received = self.gaps = 0
         self.left = LONGEST
-        self.texts: dict[tuple[int, str | int], tuple[Any, list[str]]] = {}  # strings, by their home and their key
+        # the pieces of each string with the object or list that holds it, by the id of that and the key
+        self.texts: dict[tuple[int, str | int], tuple[Any, list[str]]] = {}
 
     def add(self, piece: Json) -> None:
-        """Place one piece. One without a value says nothing."""
+        """Place one piece. A piece without a value is ignored."""
         if not is_object(piece):
             self.broken = True
             return
@@ -67,7 +68,7 @@ class Pieces:
             self.broken = True
 
     def place(self, path: Json, kind: str, value: Json) -> bool:
-        """Write a value at its path; says whether it could be."""
+        """Write a value at its path, and return whether that was possible."""
         self.received += 1
         steps = steps_of(path) if isinstance(path, str) else None
         home = self.home(steps) if steps else None
@@ -91,7 +92,7 @@ class Pieces:
             home[step] = value
 
     def home(self, steps: list[str | int]) -> Any:
-        """The object or list that the last step of a path leads into; it is made where it is not there yet."""
+        """The object or list that the last step of a path leads into, created if it is missing."""
         here: Any = self.args
         for step, following in pairwise(steps):
             if not self.reach(here, step):
@@ -103,9 +104,9 @@ class Pieces:
         return here
 
     def reach(self, here: Any, step: str | int) -> bool:
-        """Whether a step leads into this: a name into an object, a number into a list, which grows to it.
+        """Whether a step leads into this: a name into an object, a number into a list, which is extended to it.
 
-        A list may have gaps, as empty objects leave them, but no more than there were pieces.
+        A list may have gaps, because empty objects send no piece, but no more gaps than pieces received.
         """
         if isinstance(step, str):
             return is_object(here)
@@ -120,13 +121,13 @@ class Pieces:
         return True
 
     def finish(self) -> None:
-        """Put the strings together."""
+        """Join the pieces of each string."""
         for (_, step), (home, pieces) in self.texts.items():
             home[step] = "".join(pieces)
         self.texts.clear()
 
 
 def _number(value: Json) -> Json:
-    """JSON has one kind of number, and this protocol sends all of them as doubles."""
+    """The number as an ``int`` where it is whole: this protocol sends every number as a double."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT
     return int(value) if whole else value

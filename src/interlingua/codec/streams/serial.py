@@ -1,9 +1,8 @@
 """Writing streams of protocols that have one block open at a time.
 
-A text that is still open when the next block begins is ended there; what it goes on to say waits for a block of its
-own, declared ``moved``. Calls, whole blocks and a text that broke off are never ended so: what comes while one is open
-waits for its end. If the stream fails before that end, what waits is not written; finished blocks among it are declared
-``dropped``.
+A text that is still open when the next block begins is ended there; the rest of it waits for a block of its own,
+declared ``moved``. Calls, whole blocks and texts that broke off are never ended early: other blocks wait until they
+end. If the stream fails before that, the waiting blocks are not written; the finished ones are declared ``dropped``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = ["Closer", "Delta", "Opener", "SerialEncoder"]
 
 
 class Early(NamedTuple):
-    """A text that was ended before it was complete: what came late, and how many of its citations had been said."""
+    """A text that was ended early: the texts that came after, and how many of its citations were written before."""
 
     texts: list[str]
     cited: int
@@ -40,7 +39,7 @@ class SerialEncoder(GrammaticalEncoder):
 
     block: Block
     can_write: bool
-    cited: int  # how many citations of the block being written are out
+    cited: int  # how many citations of the block being written were written
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,23 +50,23 @@ class SerialEncoder(GrammaticalEncoder):
 
     @abstractmethod
     def begin_block(self, event: Opener) -> bytes:
-        """The first words of a block. Sets ``can_write`` and ``cited``."""
+        """Write the start of a block. Sets ``can_write`` and ``cited``."""
 
     @abstractmethod
     def write_delta(self, event: Delta) -> bytes:
-        """More of the block being written. Counts ``cited``."""
+        """Write more of the current block. Counts ``cited``."""
 
     @abstractmethod
     def finish(self, block: Block) -> bytes:
-        """The last words of the block being written, and its end."""
+        """Write what is left of the current block, which is ``block`` now that it is finished, and its end."""
 
     @abstractmethod
     def stop_block(self) -> bytes:
-        """The end of the block being written."""
+        """Write the end of the current block."""
 
     @abstractmethod
     def declare(self, block: Block) -> None:
-        """Declare what a finished block could not say."""
+        """Declare what the protocol cannot express of a finished block."""
 
     def open(self, event: Opener) -> bytes:
         if self.current is None:
@@ -81,7 +80,7 @@ class SerialEncoder(GrammaticalEncoder):
         return b""
 
     def is_cut(self, index: int) -> bool:
-        """Whether a block broke off: nothing may end it before the answer itself says how it ended."""
+        """Whether a block broke off. It may not be ended before ``message.complete`` says how the answer ended."""
         return any(closer.index == index for closer in self.unfinished)
 
     def begin(self, event: Opener) -> bytes:
@@ -112,7 +111,7 @@ class SerialEncoder(GrammaticalEncoder):
         return last + self.next_waiting()
 
     def late(self, event: Closer) -> bytes:
-        """A text that was ended early is complete now: its rest waits for a block of its own."""
+        """Take the end of a text that was ended early: its rest waits for a block of its own."""
         block, index = event.block, event.index
         texts, cited = self.early.pop(index)
         rest = "".join(texts)
@@ -130,13 +129,16 @@ class SerialEncoder(GrammaticalEncoder):
         return self.next_waiting() if self.current is None else b""
 
     def write_cut_block(self, event: Closer) -> bytes:
-        """Readers know a call that was cut off by its place: it is the last block, and what waits is not written."""
+        """Write the end of a call that was cut off as the last block, because its place shows readers that it was cut.
+
+        Waiting blocks are not written.
+        """
         if isinstance(event, ToolUseEnd) and event.index not in self.waiting:
             self.lose_waiting("the answer reached its limit within a call, and nothing can be written behind it")
         return self.end(event)
 
     def lose_waiting(self, reason: str) -> None:
-        """Declare finished blocks that will not be written, and forget them."""
+        """Declare the waiting blocks that are finished, and forget all waiting ones."""
         self.ledger.where = ()
         for index, events in self.waiting.items():
             if isinstance(events[-1], BlockComplete | ToolUseEnd):
@@ -149,15 +151,15 @@ class SerialEncoder(GrammaticalEncoder):
 
     def next_waiting(self) -> bytes:
         """Write the blocks that waited for their turn, until one is still open."""
-        said: list[bytes] = []
+        written: list[bytes] = []
         while self.current is None and self.waiting:
             events = self.waiting.pop(min(self.waiting))
-            said.extend(self.write_event(event) for event in events)
-        return b"".join(said)
+            written.extend(self.write_event(event) for event in events)
+        return b"".join(written)
 
 
 def _rest(index: int, block: Block, text: str, cited: int) -> list[Event]:
-    """What came late as a block of its own: what was known at the start is said already."""
+    """The events of the late text as a block of its own, without what was written at its start."""
     late = replace(block, text=text, signature=None, cache=None, extras={})
     if isinstance(late, TextBlock):
         late = replace(late, citations=late.citations[cited:])

@@ -1,11 +1,12 @@
 """Reading streams, for all dialects: framing, the end of the stream, cuts and errors. ``encoder`` writes them.
 
-A dialect's decoder says only what a frame means (``read``) and what the whole is (``response``).
+A dialect's decoder only interprets each frame (``read``) and builds the whole answer (``response``).
 
-An event that begins as an object and is not JSON was cut or garbled on its way, and what it said is missing. An answer
-with a hole that nobody sees is worse than none, so the stream ends there, with what had come (``broken``). Not so where
-the last word was read before, or where the bytes end with that event: that is a cut, and is told as one. Data that
-begins otherwise (``[DONE]``, a keep-alive) is never a part of an answer, and is handed on.
+An event that begins as an object but is not JSON was damaged in transit, so a part of the answer is missing. An answer
+with an unnoticed gap is worse than none, so the stream ends there in an error, with the partial answer (``broken``).
+There are two exceptions: if the terminal event was read before, the event is passed on; if the bytes end with the
+event, the stream is reported as cut. Data that begins otherwise (``[DONE]``, a keep-alive) is never a part of an
+answer, and is passed on.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ...types.events import (
 )
 from ...types.response import Response
 from ...types.words import StopReason
-from ..base import ODD, StreamDecoder
+from ..base import SHAPE_ERRORS, StreamDecoder
 from ..history.incomplete import BROKEN
 from ..json import Wire, is_array
 from ..limits import Limits, is_deeper, too_long
@@ -53,11 +54,11 @@ _encode_json = msgspec.json.Encoder().encode
 
 
 class TooDeep(msgspec.DecodeError):
-    """JSON that is nested deeper than is read."""
+    """JSON that is nested deeper than ``DEEPEST``."""
 
 
 def decode_frame(data: bytes) -> Any:
-    """The JSON of one frame. A level takes two bytes, so what is short cannot be deep."""
+    """The JSON of one frame. A level takes two bytes, so short data cannot be too deep and is not checked."""
     value = decode_json(data)
     if len(data) > 256 and data.count(b"{") + data.count(b"[") > 128 and is_deeper(value, DEEPEST):
         raise TooDeep(f"it is nested more than {DEEPEST} deep")
@@ -70,7 +71,7 @@ def dump(value: Json) -> bytes:
 
 
 def lengthen(known: Wire, more: Wire) -> Wire:
-    """An object whose lists grow from chunk to chunk, as token probabilities do. Those in ``known`` are our own."""
+    """Add a chunk's object to ``known``: lists are appended in place, as for token probabilities; others replaced."""
     for key, value in more.items():
         old = known.get(key)
         if is_array(old) and is_array(value):
@@ -82,7 +83,7 @@ def lengthen(known: Wire, more: Wire) -> Wire:
 
 ERROR = StopReason.error  # attribute access on an Enum costs 40 ns
 NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
-"""What parsing text that is not JSON raises, or text that is nested deeper than can be read."""
+"""What parsing raises for data that is not JSON or is nested too deeply."""
 
 
 def _raw(frame: Any) -> Json:
@@ -101,11 +102,12 @@ class Frames(Protocol):
 
 
 class FrameDecoder(StreamDecoder):
-    """A decoder over some framing. ``fold`` is its accumulator, ``done`` says that the last word was read.
+    """A decoder over some framing. ``fold`` is its accumulator; ``done`` says that the stream has ended or failed.
 
-    Nothing unfinished looks finished. What is open when the stream fails is closed as ``incomplete``. A protocol that
-    writes arguments in pieces also ends a call that the output limit cut off, so the end of the latest call is held
-    back (``end_block``) until the next block opens (``release``) or the stop reason is known (``complete``).
+    No unfinished block looks finished. Blocks that are open when the stream fails are closed as ``incomplete``. A
+    protocol that writes arguments in pieces also ends a call that the output limit cut off, so the end of the latest
+    call is held back (``end_block``) until the next block opens (``release``) or the stop reason is known
+    (``complete``).
     """
 
     dialect: str
@@ -122,22 +124,22 @@ class FrameDecoder(StreamDecoder):
 
     @abstractmethod
     def read(self, frame: Any, out: list[Event]) -> None:
-        """Say what one frame means."""
+        """Append the events of one frame to ``out``."""
 
     @abstractmethod
     def finished_block(self, index: int) -> Block:
-        """What an open block has become, with all that is known."""
+        """An open block with everything received for it."""
 
     @abstractmethod
     def response(self, *, finished: bool) -> Response:
-        """The whole so far: everything but ``error`` and a forced stop reason. ``content`` may be left out."""
+        """The answer so far, without ``error`` and a forced stop reason. ``content`` may be left out."""
 
     def accept(self, limits: Limits) -> None:
         self.frames.limit = sys.maxsize if limits.event is None else limits.event
         self.most = self.room = sys.maxsize if limits.arguments is None else limits.arguments
 
     def terminal(self) -> bool:
-        """At the end of the bytes: was the protocol's last word seen, so that the stream is not cut?"""
+        """Whether the protocol's terminal event was read; if not, a stream whose bytes end was cut."""
         return False
 
     def feed(self, chunk: bytes) -> list[Event]:
@@ -152,7 +154,7 @@ class FrameDecoder(StreamDecoder):
         if len(frames) == 1:  # as models send them
             try:
                 self.read(frames[0], out)
-            except ODD:
+            except SHAPE_ERRORS:
                 self.unknown(_raw(frames[0]), out)
         else:
             self.read_all(frames, out)
@@ -162,17 +164,17 @@ class FrameDecoder(StreamDecoder):
         return out
 
     def check_arguments(self, out: list[Event]) -> None:
-        """End the stream if the arguments of an open call are too long. Before so many bytes came, none can be."""
+        """End the stream if the arguments of an open call are too long; called only once enough bytes came for that."""
         self.room = self.most - self.fold.longest_input()
         if self.room < 0 and not self.done:
             self.fail(ParseError(f"the input of a tool call {too_long('arguments', self.most)}"), out)
 
     def read_all(self, frames: list[Any], out: list[Event]) -> None:
-        """Read frames until the last word; one of a shape that no protocol has is handed on as it is."""
+        """Read frames until the stream ends; a frame of an unexpected shape is passed on as ``unknown``."""
         for frame in frames:
             try:
                 self.read(frame, out)
-            except ODD:
+            except SHAPE_ERRORS:
                 self.unknown(_raw(frame), out)
             if self.done:
                 break
@@ -187,12 +189,12 @@ class FrameDecoder(StreamDecoder):
             self.end(out)
         except ParseError as error:
             self.fail(error, out)
-        except ODD as fault:
+        except SHAPE_ERRORS as fault:
             self.fail(ParseError(f"the answer cannot be read: {fault}"), out)
         return out
 
     def end(self, out: list[Event]) -> None:
-        """The bytes are over: a stream that has not said its last word was cut."""
+        """End the stream at the end of its bytes: complete, or cut if the terminal event is missing."""
         if self.done:
             return
         if self.terminal():
@@ -207,12 +209,12 @@ class FrameDecoder(StreamDecoder):
             out.append(start or MessageStart())
 
     def unknown(self, raw: Json, out: list[Event]) -> None:
-        """Hand on what the dialect has no phrase for."""
+        """Pass on an event that the dialect does not know."""
         self.begin(out)
         out.append(Unknown(self.dialect, raw))
 
     def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
-        """Data that is not JSON: end the stream where an object was garbled, and say whether it was that."""
+        """Treat data that is not JSON: read it leniently, or end the stream. False if the data is to be passed on."""
         if not isinstance(fault, TooDeep) and self.mended(data, name, out):
             return True
         if data.lstrip()[:1] != b"{" or self.closing or self.terminal():
@@ -221,7 +223,7 @@ class FrameDecoder(StreamDecoder):
         return True
 
     def mended(self, data: bytes, name: str, out: list[Event]) -> bool:
-        """Read an event once more that is JSON but for NaN, lone surrogates and the like; whether it was that."""
+        """Read an event that is JSON except for NaN, lone surrogates and the like; return whether it was read."""
         strict = strictly(data) if self.tolerant and b"{" in data[:4] else None
         if strict is None:
             return False
@@ -234,7 +236,7 @@ class FrameDecoder(StreamDecoder):
         self.read((name, data), out)
 
     def end_block(self, index: int, block: Block, out: list[Event]) -> None:
-        """Close a block that the wire has closed. The end of a call waits if no later block has begun."""
+        """Close a block that the wire has closed. The end of a call is held back if no later block has begun."""
         event = self.fold.close(index, block)
         if type(event) is ToolUseEnd and index == len(self.fold.blocks) - 1:
             self.last_call = event
@@ -242,13 +244,13 @@ class FrameDecoder(StreamDecoder):
             out.append(event)
 
     def release(self, out: list[Event]) -> None:
-        """Another block begins: the call before it was finished."""
+        """Emit the held end of the latest call as finished, because another block begins."""
         if self.last_call is not None:
             out.append(self.last_call)
             self.last_call = None
 
     def release_cut(self, out: list[Event]) -> None:
-        """The answer broke off: nobody knows whether its latest call was finished."""
+        """Emit the held end of the latest call as incomplete, because the answer broke off."""
         if self.last_call is not None:
             index, block = self.last_call.index, replace(self.last_call.block, incomplete=True)
             self.fold.blocks[index] = block
@@ -256,7 +258,7 @@ class FrameDecoder(StreamDecoder):
             self.last_call = None
 
     def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
-        """Close what is open, in order. ``cut``: the stream failed, so these blocks are not finished."""
+        """Close the open blocks in order; as incomplete with ``cut``, because the stream failed."""
         for index in [*self.fold.open_indexes]:
             block = self.finished_block(index)
             if cut:
@@ -265,7 +267,7 @@ class FrameDecoder(StreamDecoder):
                 self.end_block(index, block, out)
 
     def complete(self, out: list[Event]) -> None:
-        """The stream said its last word."""
+        """Complete the stream after its terminal event."""
         self.begin(out)
         self.close_blocks(out)
         whole = self.response(finished=True)
@@ -282,13 +284,13 @@ class FrameDecoder(StreamDecoder):
         return self.fold.content
 
     def fail(self, error: AdapterError, out: list[Event]) -> None:
-        """The stream broke or reported an error: close it with what there is."""
+        """End the stream in an error, with the partial answer: it broke or reported the error."""
         self.begin(out)
         self.release_cut(out)
         try:
             self.close_blocks(out, cut=True)
             whole = replace(self.response(finished=False), content=self.content())
-        except ODD:  # it cannot be read as a whole: what its deltas said is left
+        except SHAPE_ERRORS:  # the blocks cannot be built from the wire, only from their deltas
             self.close_with_deltas(out)
             whole = Response(self.fold.content)
         self.done = True
@@ -296,11 +298,11 @@ class FrameDecoder(StreamDecoder):
         out.append(MessageComplete(error.response, error))
 
     def close_with_deltas(self, out: list[Event]) -> None:
-        """Close what is open with nothing but what its deltas said."""
+        """Close the open blocks with only the text of their deltas."""
         for index in [*self.fold.open_indexes]:
-            block, said = self.fold.blocks[index], self.fold.joined(index)
+            block, text = self.fold.blocks[index], self.fold.joined(index)
             if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
-                block = replace(block, text=block.text + said)
+                block = replace(block, text=block.text + text)
             elif isinstance(block, ToolUseBlock):
-                block = replace(block, input_text=said)
+                block = replace(block, input_text=text)
             out.append(self.fold.close(index, replace(block, incomplete=True)))
