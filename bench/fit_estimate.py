@@ -140,7 +140,7 @@ def inner(found: list[Row]) -> None:
 
 def write_weights(made: dict[str, Weights], beyond: Answers) -> None:
     lines = [
-        '"""The coefficients. Written by ``bench/fit_estimate.py --write``."""\n',
+        '"""The coefficients of the estimates. Written by ``bench/fit_estimate.py --write``."""\n',
         "from __future__ import annotations\n",
         "# fmt: off",
         "# in the order of ``FEATURES``",
@@ -149,7 +149,11 @@ def write_weights(made: dict[str, Weights], beyond: Answers) -> None:
     for name in sorted(made):
         row = f'"{name}": ({", ".join(f"{weight:.3g}" for weight in made[name])}),'
         lines += wrap(row, 116, initial_indent="    ", subsequent_indent=" " * 8)
-    lines += ["}", "# an answer beyond its text: once, and per call", "ANSWERS: dict[str, tuple[float, float]] = {"]
+    lines += [
+        "}",
+        "# the tokens of an answer besides its text: once, and per call",
+        "ANSWERS: dict[str, tuple[float, float]] = {",
+    ]
     lines += [f'    "{name}": {beyond[name]},' for name in sorted(beyond)]
     text = "\n".join([*lines, "}", "# fmt: on", ""])
     (HERE / "src/interlingua/models/estimate/weights.py").write_text(text)

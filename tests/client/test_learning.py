@@ -14,7 +14,7 @@ from interlingua.client.connect import AsyncClient, Client, connect_sync
 from interlingua.client.http import HttpRequest
 from interlingua.client.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
 from interlingua.models.estimate import Learner, estimate_request
-from interlingua.models.estimate.learning import LAST, Told, corrected
+from interlingua.models.estimate.learning import LAST, Count, corrected
 
 HIDDEN = 200
 SHORT = "What is the capital of France?"
@@ -113,19 +113,19 @@ def test_requests_with_tools_are_learned_separately() -> None:
 
 
 def test_the_prompt_nearest_in_size_counts() -> None:
-    seen = [Told(100, 150), Told(1000, 1300)]
+    seen = [Count(100, 150), Count(1000, 1300)]
     assert corrected(120, seen) == 170
     assert corrected(900, seen) == 1200
 
 
 def test_fewer_tokens_a_word_are_fewer_in_all() -> None:
-    assert corrected(1000, [Told(100, 50)]) == 500
-    assert corrected(1, [Told(100, 1)]) == 1
+    assert corrected(1000, [Count(100, 50)]) == 500
+    assert corrected(1, [Count(100, 1)]) == 1
 
 
 def test_a_good_estimate_is_not_corrected() -> None:
-    assert corrected(1000, [Told(100, 104)]) == 1000
-    assert corrected(1000, [Told(100, 96)]) == 1000
+    assert corrected(1000, [Count(100, 104)]) == 1000
+    assert corrected(1000, [Count(100, 96)]) == 1000
 
 
 def test_only_the_last_answers_count() -> None:

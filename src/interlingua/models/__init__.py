@@ -1,1 +1,1 @@
-"""What is known of providers and models: rows, catalogue, prices, estimates. No I/O."""
+"""Facts about providers and models: provider rows, catalogue, prices, token estimates. No I/O."""

@@ -1,8 +1,8 @@
 """What a call cost, and by which price list.
 
-The first that knows wins: the user's own table, what the provider itself reports, nothing for a local server, then
-the tables of the catalogue. What nobody knows costs ``None``, never 0. Adapters report tokens only; since the price
-list is named beside each cost, a saved history can be repriced.
+The first source that knows the price wins: the user's own table, the provider's report, zero for a local server, then
+the tables of the catalogue. An unknown price is ``None``, never 0. Adapters report tokens only; since the price list is
+named beside each cost, a saved history can be repriced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger("interlingua")
 
 __all__ = ["Cost", "Pricing", "detailed_usage", "reprice"]
 
-# where providers tell the price themselves: the path in their usage object, and what one unit is in dollars
+# providers that report the price: the path in their usage object, and the value of one unit in dollars
 REPORTED: tuple[tuple[tuple[str, ...], Decimal], ...] = (
     (("cost",), Decimal(1)),  # OpenRouter, Vercel
     (("cost", "total_cost"), Decimal(1)),  # Perplexity
@@ -37,16 +37,16 @@ REPORTED: tuple[tuple[tuple[str, ...], Decimal], ...] = (
 
 REPORTING = frozenset(path[0] for path, _ in REPORTED)
 
-# what a bill needs beyond the buckets: our name, the paths in the providers' usage objects
+# counts that a bill needs besides those of ``TokenUsage``: our name, the paths in the providers' usage objects
 DETAILS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("written_1h", (("cache_creation", "ephemeral_1h_input_tokens"),)),
     ("web_searches", (("server_tool_use", "web_search_requests"), ("server_tool_use_details", "web_search_requests"))),
     ("audio_input", (("prompt_tokens_details", "audio_tokens"), ("input_tokens_details", "audio_tokens"))),
     ("audio_output", (("completion_tokens_details", "audio_tokens"), ("output_tokens_details", "audio_tokens"))),
 )
-# Gemini lists the tokens by kind, Bedrock what was written to the cache by its time to live
+# Gemini lists the tokens by kind; Bedrock lists the cache writes by their time to live
 LISTED = (
-    # ours, their list, the row of it, the count
+    # our name, the provider's list, the key and value of the row in it, the key of the count
     ("audio_input", "promptTokensDetails", ("modality", "AUDIO"), "tokenCount"),
     ("audio_cached", "cacheTokensDetails", ("modality", "AUDIO"), "tokenCount"),
     ("audio_output", "candidatesTokensDetails", ("modality", "AUDIO"), "tokenCount"),
@@ -59,9 +59,10 @@ TIER = "service_tier"
 
 
 class Cost(Struct, frozen=True):
-    """``source`` is ``own``, ``provider`` (it told us), ``local``, ``table``, or ``unknown``: then two are None.
+    """The cost of a call and where the price is from.
 
-    ``estimated``: the provider sent no usage, and the tokens are a guess.
+    ``source`` is ``own``, ``provider`` (the provider reported it), ``local``, ``table``, or ``unknown``: then
+    ``cost_usd`` and ``pricing_version`` are None. ``estimated``: the provider sent no usage, so the tokens are a guess.
     """
 
     cost_usd: float | None
@@ -72,13 +73,13 @@ class Cost(Struct, frozen=True):
 
 UNKNOWN = Cost(None, None, "unknown")
 NO_DETAILS: Mapping[str, Any] = {}
-NOTHING = Cost(None, None, "unknown")  # of a message that is no answer, or does not say whose
+NOTHING = Cost(None, None, "unknown")  # for a message that is not an answer, or does not name its provider and model
 
 
 class Pricing:
-    """Costs by price tables, the first that knows the model winning.
+    """Computes costs by price tables; the first that knows the model wins.
 
-    ``own`` is the user's: ``provider:model`` or a bare model name to its ``Price``.
+    ``own`` is the user's table: it maps ``provider:model`` or a bare model name to a ``Price``.
     """
 
     def __init__(
@@ -100,9 +101,9 @@ class Pricing:
         service_tier: str | None = None,
         at: datetime | None = None,
     ) -> Cost:
-        """The cost of one call. ``usage.raw``, the provider's own usage object, refines it where it is kept.
+        """The cost of one call, more exact if ``usage.raw`` has the provider's own usage object.
 
-        What a table cannot reckon with, such as counts that contradict each other, has an unknown price.
+        If a table raises an error, for instance because counts contradict each other, the price is unknown.
         """
         details: Mapping[str, Any] = _object(usage.raw) if usage.raw else NO_DETAILS
         if details:
@@ -111,7 +112,7 @@ class Pricing:
             billed = Billed(usage=usage, service_tier=service_tier, at=at)
         try:
             found = self._known(provider, model, billed, details)
-        except Exception as error:  # noqa: BLE001 - a table is somebody else's code, and the answer is paid for already
+        except Exception as error:  # noqa: BLE001 - its error must not lose an answer that is paid for
             log.warning("no price for an answer of %s:%s: %s: %s", provider, model, type(error).__name__, error)
             return UNKNOWN
         return structs.replace(found, estimated=True) if usage.estimated and found is not UNKNOWN else found
@@ -140,9 +141,9 @@ class Pricing:
         at: datetime | None = None,
         usage: TokenUsage | None = None,
     ) -> Cost:
-        """The cost of an answer; provider and model as its origin says, unless told otherwise.
+        """The cost of an answer. The default provider is that of its origin.
 
-        ``usage`` is ``detailed_usage(response)``, for those who have it already.
+        ``usage`` is ``detailed_usage(response)``, if the caller has it already.
         """
         who = provider or (response.origin.provider if response.origin is not None else None)
         model = response.model or (response.origin.model if response.origin is not None else None)
@@ -151,9 +152,9 @@ class Pricing:
         return self.cost(usage or detailed_usage(response), who, model, at=at)
 
     def reprice(self, messages: Iterable[Message], *, at: datetime | None = None) -> tuple[Message, ...]:
-        """A saved history with new costs. Messages without usage or origin stay as they are.
+        """A saved history with new costs. Messages without usage or origin are unchanged.
 
-        What the provider itself had told stays too, unless the user's own table knows better.
+        A cost that the provider reported is kept too, unless the user's own table has the model.
         """
         return tuple(self._repriced(message, at) for message in messages)
 
@@ -161,14 +162,14 @@ class Pricing:
         found = _cost_of(message, self, at)
         if found is NOTHING or (message.metadata.get("pricing_version") == "provider" and found.source != "own"):
             return message
-        told = {"cost_usd": found.cost_usd, "pricing_version": found.pricing_version}
-        return structs.replace(message, metadata={**message.metadata, **told})
+        costs = {"cost_usd": found.cost_usd, "pricing_version": found.pricing_version}
+        return structs.replace(message, metadata={**message.metadata, **costs})
 
 
 def reprice(
     saved: Iterable[Message | Response], pricing: Pricing | None = None, *, at: datetime | None = None
 ) -> tuple[Cost, ...]:
-    """What each of the saved answers costs by this pricing, from the usage that was saved with it.
+    """The cost of each saved answer by this pricing, from the usage that was saved with it.
 
     ``Pricing.reprice`` also writes the costs into the messages.
     """
@@ -186,7 +187,7 @@ def _cost_of(one: Message | Response, pricing: Pricing, at: datetime | None) -> 
 
 
 def detailed_usage(response: Response) -> TokenUsage:
-    """The usage with all that a bill needs in ``raw``, so that it can be saved with a message and repriced.
+    """The usage with everything that a bill needs in ``raw``, so that it can be saved with a message and repriced.
 
     ``raw`` is the rest of the provider's usage object and, under ``service_tier``, the tier that was served.
     """
@@ -207,7 +208,7 @@ def detailed_usage(response: Response) -> TokenUsage:
 
 @cache
 def _usual_tables() -> tuple[PriceTable, ...]:
-    """Shared by all: what they remember of a model they remember once."""
+    """The default tables, one set for all pricings, so that they cache each model once."""
     return (GenaiPriceTable(), ModelsDevPrices(ModelsDev()))
 
 

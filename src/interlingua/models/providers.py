@@ -1,8 +1,8 @@
-"""The providers: name, dialect, base URL, how the key travels.
+"""The providers: name, dialect, base URL, and how the key is sent.
 
-Quirks of compatible servers are rows of the dialect they are compatible with (``dialects/openai_chat/facts.py``),
-found there by the provider's name. ``shares`` names providers whose signatures and ids mean the same: one vendor's
-models at two addresses. Nothing here reads the environment; ``keys`` only says where a key is usually kept.
+Quirks of compatible servers are rows of the dialect that they speak (``dialects/openai_chat/facts.py``), found there by
+the provider's name. ``shares`` names providers that accept each other's signatures and ids: one vendor's models at two
+addresses. This module does not read the environment; ``keys`` only names the variables that usually hold the key.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ __all__ = ["IN_MEMORY", "IN_PROCESS", "PROVIDERS", "Auth", "Provider", "provider
 
 
 class Auth(Struct, frozen=True, kw_only=True):
-    """How a key travels: ``Authorization: Bearer``, a header of its own, or not at all.
+    """How a key is sent: ``Authorization: Bearer``, a header of its own, or not at all.
 
-    ``sigv4`` and ``google`` make one from credentials that a library of theirs finds; a plain key serves too.
+    ``sigv4`` and ``google`` sign with credentials that the vendor's library finds; a plain key is accepted too.
     """
 
     kind: str = "bearer"  # bearer | header | sigv4 | google | none
@@ -33,7 +33,7 @@ class Provider(Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     shares: tuple[str, ...] = ()
     local: bool = False
-    """Runs on the caller's own machine: costs nothing."""
+    """Whether the server runs on the caller's own machine, so that calls cost nothing."""
 
 
 def bearer(*keys: str) -> Auth:
@@ -47,9 +47,9 @@ def header(name: str, *keys: str) -> Auth:
 NONE = Auth(kind="none")
 GOOGLE = Auth(kind="google", keys=("GOOGLE_OAUTH_ACCESS_TOKEN",))
 IN_PROCESS = "http://localhost:0"
-"""Stands for the address of a server in this process; its port is known when it runs."""
+"""Placeholder for the address of a server in this process; its port is known when it runs."""
 IN_MEMORY = "http://embedded.invalid"
-"""Stands for an address where there is none: the scripted model is called without a socket."""
+"""Placeholder for the scripted model, which has no address: it is called without a socket."""
 
 # fmt: off
 _ROWS = (
@@ -75,7 +75,7 @@ _ROWS = (
     Provider(name="vertex-anthropic", dialect="anthropic-messages",
              base_url="https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/anthropic",
              auth=GOOGLE, shares=("anthropic",)),
-    # compatible with OpenAI Chat; how each differs is a row of that dialect's quirks
+    # compatible with OpenAI Chat; their differences are rows of that dialect's quirks
     Provider(name="mistral",    dialect="openai-chat", base_url="https://api.mistral.ai/v1",
              auth=bearer("MISTRAL_API_KEY")),
     Provider(name="deepseek",   dialect="openai-chat", base_url="https://api.deepseek.com",
@@ -107,11 +107,11 @@ _ROWS = (
     Provider(name="vllm",       dialect="openai-chat", base_url="http://localhost:8000/v1",      auth=NONE, local=True),
     Provider(name="llamacpp",   dialect="openai-chat", base_url="http://localhost:8080/v1",      auth=NONE, local=True),
     Provider(name="lmstudio",   dialect="openai-chat", base_url="http://localhost:1234/v1",      auth=NONE, local=True),
-    # llama.cpp inside of this process (client/local), in the protocols that it speaks
+    # llama.cpp inside this process (client/local), in the protocols that it speaks
     Provider(name="local",           dialect="openai-chat",        base_url=f"{IN_PROCESS}/v1", auth=NONE, local=True),
     Provider(name="local-responses", dialect="openai-responses",   base_url=f"{IN_PROCESS}/v1", auth=NONE, local=True),
     Provider(name="local-anthropic", dialect="anthropic-messages", base_url=f"{IN_PROCESS}/v1", auth=NONE, local=True),
-    # compatible with Anthropic Messages; what they sign, Anthropic cannot read, nor the other way round
+    # compatible with Anthropic Messages, but neither they nor Anthropic accept each other's signatures
     Provider(name="kimi",       dialect="anthropic-messages", base_url="https://api.moonshot.ai/anthropic/v1",
              auth=header("x-api-key", "MOONSHOT_API_KEY")),
     Provider(name="minimax",    dialect="anthropic-messages", base_url="https://api.minimax.io/anthropic/v1",
@@ -122,11 +122,11 @@ _ROWS = (
 # fmt: on
 
 PROVIDERS: dict[str, Provider] = {row.name: row for row in _ROWS}
-"""Every provider that is known, by name. A row added here is found by ``connect``."""
+"""Every known provider by name. ``connect`` finds a row that is added to it."""
 
 
 def provider(name: str) -> Provider:
-    """The row of that name, or an error that names the known ones."""
+    """The provider of that name. Raises ``ValueError``, which lists the known names, if there is none."""
     row = PROVIDERS.get(name)
     if row is None:
         raise ValueError(f"no provider is called {name!r}; known: {', '.join(sorted(PROVIDERS))}")

@@ -1,6 +1,6 @@
-"""What a server needs that answers in a dialect: its endpoints, and all that an answer has beside the conversation.
+"""For servers that answer in a dialect: its endpoints, and the parts of an answer that are not the conversation.
 
-Pure: no I/O; the clock and ids are arguments. The gateway is built on it, and ``relay``.
+No I/O: the time and ids are arguments. The gateway and ``relay`` are built on it.
 """
 
 from .answers import AnswerWriter, asks_for_usage

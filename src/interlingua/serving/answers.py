@@ -1,7 +1,7 @@
-"""Answers as a server gives them: with the name that was asked for, ids, a time, and only what was asked for.
+"""Answers as a server writes them: with the requested model's name, ids, a time, and usage only if it was requested.
 
-A dialect has no clock and no chance, so an answer that came in another dialect has no time and only numbers for ids.
-Here both are arguments. They are written as residue of the dialect, which its encoders say like any other.
+A dialect has no clock and no randomness, so an answer decoded from another dialect has no time and only numbers as ids.
+Here both are arguments. They are added as residue of the dialect, which its encoder writes like any other residue.
 """
 
 from __future__ import annotations
@@ -38,15 +38,14 @@ ITEM_IDS: dict[str, dict[type[Block], Callable[[str], Json]]] = {
         ToolUseBlock: lambda id: {"id": f"fc_{id}"},
     }
 }
-"""Protocols whose answers are items with ids, by which clients know them in later turns: the residue that says the id.
-"""
+"""The residue that holds the id of an item, for protocols whose clients refer to items by id in later turns."""
 
 USAGE_IF_ASKED = {"openai-chat": ("stream_options", "include_usage")}
-"""Where a request asks for the usage of a stream, in protocols that leave it out otherwise."""
+"""The path at which a request asks for the usage of a stream, in protocols that leave it out otherwise."""
 
 
 def asks_for_usage(body: Json, dialect: str) -> bool:
-    """Whether the stream that answers this request says its usage."""
+    """Whether the stream that answers this request must contain its usage."""
     wanted = body
     for key in USAGE_IF_ASKED.get(dialect, ()):
         wanted = wanted.get(key) if is_dict(wanted) else None
@@ -54,11 +53,12 @@ def asks_for_usage(body: Json, dialect: str) -> bool:
 
 
 class AnswerWriter:
-    """One answer of a server. Events in and bytes out for a stream; ``whole`` for an answer at once.
+    """One answer of a server. For a stream, events in and bytes out; ``whole`` writes an answer that is no stream.
 
     ``id`` is unique among all answers of the server: the ids of the answer and of its items are made from it.
-    ``created`` is the time in seconds, ``model`` the name to answer by. ``usage``: whether a stream says its usage.
-    ``array``: whether it is a JSON array, as Gemini writes it to clients that do not ask for events.
+    ``created`` is the time in seconds, ``model`` the name of the model in the answer. ``usage``: whether a stream
+    contains its usage. ``array``: whether the stream is a JSON array, as Gemini writes it to clients that do not
+    request server-sent events.
     """
 
     def __init__(
@@ -94,64 +94,64 @@ class AnswerWriter:
 
     @property
     def keep_alive(self) -> bytes:
-        """What may be sent while there is nothing to say."""
+        """Bytes that may be sent while there is no event to write."""
         if self._array is None:
             return self._served.keep_alive
         return b"" if self._first else b"\n"
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the stream could not say so far."""
+        """What the stream could not express so far."""
         joined = self._joining.losses if self._joining is not None else ()
-        said = self._encoder.losses if "_encoder" in vars(self) else ()
-        return (*joined, *said)
+        encoded = self._encoder.losses if "_encoder" in vars(self) else ()
+        return (*joined, *encoded)
 
     # ------------------------------------------------------------------------------------------------- a stream
 
     def feed(self, event: Event) -> bytes:
-        """The bytes that say an event; often none."""
+        """The bytes of an event; often empty."""
         if type(event) is MessageStart:
-            self._joining = self._joins(event.origin)
+            self._joining = self._joining_for(event.origin)
         events = (event,) if self._joining is None else self._joining.events(event)
-        said = self._say(events[0]) if len(events) == 1 else b"".join(map(self._say, events))
-        return said if self._array is None else self._elements(said)
+        written = self._write(events[0]) if len(events) == 1 else b"".join(map(self._write, events))
+        return written if self._array is None else self._elements(written)
 
-    def _say(self, event: Event) -> bytes:
+    def _write(self, event: Event) -> bytes:
         stamp = self._stamps.get(type(event))
         return self._encoder.feed(event if stamp is None else stamp(self, event))
 
-    def _joins(self, origin: Origin | None) -> Joining | None:
-        """Texts are joined where readers show only the last one, but not those of the dialect itself."""
-        own = origin is not None and origin.dialect == self.dialect
+    def _joining_for(self, origin: Origin | None) -> Joining | None:
+        """How texts are joined where readers show only the last one; None for an answer of the dialect itself."""
+        same_dialect = origin is not None and origin.dialect == self.dialect
         join = answer_join(self._codec.text_join, self.request)
-        return None if own or join == "apart" else Joining(self.dialect, join)
+        return None if same_dialect or join == "apart" else Joining(self.dialect, join)
 
     def fail(self, error: AdapterError) -> bytes:
-        """The bytes that end the stream with an error; none if it has ended."""
-        said = self._encoder.fail(worded(error, self.dialect))
-        return said if self._array is None else self._elements(said)
+        """The bytes that end the stream with an error; empty if it has ended."""
+        written = self._encoder.fail(worded(error, self.dialect))
+        return written if self._array is None else self._elements(written)
 
     def close(self) -> bytes:
-        """The bytes still owed at the end of a stream that was completed."""
-        said = self._encoder.close()
-        return said if self._array is None else self._elements(said) + encode_array_close()
+        """The bytes still missing at the end of a stream that was completed."""
+        written = self._encoder.close()
+        return written if self._array is None else self._elements(written) + encode_array_close()
 
-    def _elements(self, said: bytes) -> bytes:
-        """Events as elements of one array. One that failed is never closed, so that nobody takes it for complete."""
+    def _elements(self, events: bytes) -> bytes:
+        """Events as elements of one array. It is not closed after a failure, so that clients see that it broke off."""
         assert self._array is not None
-        written: list[bytes] = []
-        for _, data in self._array.feed(said):
+        elements: list[bytes] = []
+        for _, data in self._array.feed(events):
             if self._first:
-                written.append(encode_array_open())
-            written.append(encode_array_element(data, first=self._first))
+                elements.append(encode_array_open())
+            elements.append(encode_array_element(data, first=self._first))
             self._first = False
-        return b"".join(written)
+        return b"".join(elements)
 
     # ------------------------------------------------------------------------------------------------- a whole
 
     def whole(self, response: Response) -> Encoded:
-        """The body of an answer that is not a stream, and what it could not say."""
-        joining = self._joins(response.origin) if has_neighbours(response.content) else None
+        """The body of an answer that is not a stream, and its losses."""
+        joining = self._joining_for(response.origin) if has_neighbours(response.content) else None
         response = response if joining is None else joining.response(response)
         if self._item_ids:
             content = [self._stamped(index, block) for index, block in enumerate(response.content)]
@@ -197,9 +197,9 @@ class AnswerWriter:
     }
 
     def _as_closed(self, block: Block) -> Block:
-        """A block of the whole, as the event said it that closed it."""
-        same = next((said for came, said in self._finished if came is block), None)
-        return same or next((said for came, said in self._finished if came == block), block)
+        """A block of the whole answer with the id that its closing event had."""
+        same = next((stamped for original, stamped in self._finished if original is block), None)
+        return same or next((stamped for original, stamped in self._finished if original == block), block)
 
     def _stamped(self, index: int, block: Block) -> Block:
         residue = self._item_ids.get(type(block))

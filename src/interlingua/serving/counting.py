@@ -1,4 +1,4 @@
-"""Token counts: the request whose tokens are to be counted, each dialect's own answer, and who is asked how."""
+"""Token counts as a server answers them in each dialect, and how to ask the providers that count."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ WRAPPED_IN: dict[str, tuple[str, ...]] = {
     "gemini": ("generateContentRequest",),
     "bedrock-converse": ("input", "converse"),
 }
-"""Where the request is inside the question for its tokens, if it is not the question itself."""
+"""The keys that the request is wrapped in, in a body that asks for its tokens; none: the body is the request."""
 
 
 def write_count(tokens: int, dialect: str) -> dict[str, Json]:
-    """The answer to a question for the number of input tokens. Chat and Ollama have no such question."""
+    """The body that answers a request for the number of input tokens. Chat and Ollama have no such endpoint."""
     return ANSWERS[dialect](tokens)
 
 
 def counted_request(body: Json, dialect: str) -> tuple[Json, str]:
-    """The request in the body of a question for its tokens, and its dialect: Bedrock is asked about Messages too."""
+    """The request whose tokens a body asks for, and its dialect: Bedrock counts the tokens of Messages too."""
     found = body
     for key in WRAPPED_IN.get(dialect, ()):
         found = found.get(key) if is_dict(found) else None
     if is_dict(found):
         return found, dialect
-    asked = body.get("input") if is_dict(body) and dialect == "bedrock-converse" else None
-    invoked = asked.get("invokeModel") if is_dict(asked) else None
+    wrapped = body.get("input") if is_dict(body) and dialect == "bedrock-converse" else None
+    invoked = wrapped.get("invokeModel") if is_dict(wrapped) else None
     if is_dict(invoked) and isinstance(packed := invoked.get("body"), str):
         try:
             return msgspec.json.decode(base64.b64decode(packed)), "anthropic-messages"
@@ -50,20 +50,20 @@ def counted_request(body: Json, dialect: str) -> tuple[Json, str]:
 
 
 class Counter(Struct, frozen=True):
-    """How a provider counts. ``at`` replaces the end of the URL of an answer."""
+    """How to ask a provider for the tokens of a request. ``at`` replaces ``end`` in the URL for answers."""
 
     end: str
     at: str
     answer: str
-    """Where its answer has the number."""
+    """The key of the number in the provider's answer."""
     keys: frozenset[str] | None = None
-    """What of a request it takes; None: everything."""
+    """The keys of a request that the provider accepts when it counts; None: all."""
     wrapped_in: tuple[str, ...] = ()
     names_model: bool = False
     """Whether the wrapped request names its model, as a resource."""
 
     def question(self, url: str, wire: Json, model: str) -> tuple[str, Json]:
-        """The URL and the body of the question for the tokens of a request."""
+        """The URL and the body that ask for the tokens of a request."""
         body = {key: value for key, value in wire.items() if self.keys is None or key in self.keys}
         if self.names_model:
             body = {"model": f"models/{model}", **body}

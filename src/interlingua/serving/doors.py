@@ -1,8 +1,8 @@
-"""The endpoints of every dialect, as a table: method, path, dialect, and what is wanted there.
+"""The endpoints of every dialect, as a table: method, path, dialect, and kind.
 
 A path is a pattern: ``{model}`` is the name of the model, which may hold colons and slashes, ``{stream}`` the word that
-asks for a stream, ``{v}`` a version, ``{_}`` any segment, and what stands in parentheses may be left out, because
-clients do.
+requests a stream, ``{v}`` a version, ``{_}`` any segment, and a part in parentheses is optional, because some clients
+leave it out.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["DOORS", "PREFIXES", "Door", "Entrance", "Kind", "find_entrance", "is
 Kind = Literal[
     "generate", "invoke", "count", "compact", "list", "show", "version", "probe", "accept", "upgrade", "pass"
 ]
-"""What is wanted. ``invoke``: an answer to a body of Messages, at an endpoint of Bedrock. ``compact``: an item in place
-of a conversation. ``probe``: whether somebody is there. ``accept``: something that is taken and dropped. ``upgrade``: a
-WebSocket, which clients do without when they are told so. ``pass``: what is no conversation, such as files."""
+"""What an endpoint does. ``invoke``: answer a body of Messages, at an endpoint of Bedrock. ``compact``: replace a
+conversation by one item. ``probe``: show that the server runs. ``accept``: take a body and drop it. ``upgrade``: refuse
+a WebSocket, so that clients use HTTP. ``pass``: pass on what is not a conversation, such as files."""
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 GEMINI, OLLAMA, BEDROCK = "gemini", "ollama", "bedrock-converse"
@@ -41,13 +41,13 @@ class Door(Struct, frozen=True):
 
 
 class Entrance(Struct, frozen=True):
-    """What a request line asks for: the door, and the model and the streaming that the path names."""
+    """The endpoint that a request line names, and the model and the stream flag in its path."""
 
     door: Door
     model: str | None = None
     stream: bool | None = None
     rest: str = ""
-    """The path as a provider has it, for what is passed on. ``{model}`` stands for the provider's name of the model."""
+    """The path at the provider, for requests that are passed on. ``{model}`` is replaced by its name of the model."""
 
 
 # fmt: off
@@ -92,7 +92,7 @@ DOORS = (
     Door("GET",  "/inference-profiles",                                    BEDROCK,   "list"),
     Door("GET",  "/inference-profiles/{model}",                            BEDROCK,   "show"),
 )
-"""Every endpoint that a server of these dialects has."""
+"""Every endpoint that a server answers in these dialects."""
 # fmt: on
 
 PREFIXES: dict[str, tuple[str, ...]] = {
@@ -103,11 +103,11 @@ PREFIXES: dict[str, tuple[str, ...]] = {
     "bedrock": (BEDROCK,),
     "ollama": (OLLAMA, CHAT),
 }
-"""What may stand before a path, and whose endpoints are below it. What several dialects have is there too."""
+"""The first segments that may precede a path, and the dialects whose endpoints are below. Shared endpoints are too."""
 
 
 class Passed(Struct, frozen=True):
-    """What a dialect has beside conversations: the paths below these roots."""
+    """The endpoints of a dialect that are not conversations: the paths below these roots."""
 
     dialect: str
     version: str
@@ -130,8 +130,8 @@ MODEL_VERBS = re.compile(
 )
 SEGMENTS = r"(?:/(?!\.\.?(?:/|$))[\w.:@=~-]{1,256})*"
 
-ASKERS = {"anthropic-version": ANTHROPIC, "x-goog-api-key": GEMINI}
-"""The headers by which the list of models, whose path is the same in several dialects, knows who asks."""
+DIALECT_HEADERS = {"anthropic-version": ANTHROPIC, "x-goog-api-key": GEMINI}
+"""The headers that show the client's dialect at a path that several dialects share, such as the list of models."""
 LISTS = ("list", "show")
 
 PATTERNS = {
@@ -156,10 +156,10 @@ _COMPILED = tuple((door, _compile(door.path)) for door in DOORS)
 
 
 def find_entrance(method: str, path: str, headers: Mapping[str, str] | None = None) -> Entrance | None:
-    """What a request line asks for; None if no dialect has this endpoint.
+    """The endpoint that a request line names; None if no dialect has it.
 
-    ``path`` is without the query. A list of models has one path in three dialects: ``headers``, with names in lower
-    case, tell them apart. A name that no model has, such as one with a line break or ``..``, is not found either.
+    ``path`` is without the query. The list of models has the same path in three dialects: ``headers``, with names in
+    lower case, decide. A name that no model can have, such as one with a line break or ``..``, gives None too.
     """
     if len(path) > LONGEST_PATH:
         return None
@@ -168,8 +168,11 @@ def find_entrance(method: str, path: str, headers: Mapping[str, str] | None = No
         return _find_passed(method, path, headers or {})
     if headers is None or not (_is_shared(found.door) and found.door.dialect == CHAT):
         return found
-    asker = next((dialect for name, dialect in ASKERS.items() if name in headers), CHAT)
-    return _for(found, asker)
+    return _in_dialect(found, _dialect_of(headers))
+
+
+def _dialect_of(headers: Mapping[str, str]) -> str:
+    return next((dialect for name, dialect in DIALECT_HEADERS.items() if name in headers), CHAT)
 
 
 @lru_cache(maxsize=1024)
@@ -179,7 +182,7 @@ def _find(method: str, path: str) -> Entrance | None:
     found = _match(method, f"/{rest}", family) if family else None
     if found is None:
         return _match(method, path)
-    return _for(found, CHAT if CHAT in family else family[0]) if _is_shared(found.door) else found
+    return _in_dialect(found, CHAT if CHAT in family else family[0]) if _is_shared(found.door) else found
 
 
 def _match(method: str, path: str, family: tuple[str, ...] = ()) -> Entrance | None:
@@ -196,8 +199,8 @@ def _entrance(door: Door, named: dict[str, str | None]) -> Entrance | None:
     model = unquote(named.get("model") or "") or None
     if model is not None and not is_name(model):
         return None
-    asked = named.get("stream")
-    return Entrance(door, model, _unsaid(door) if asked is None else STREAMS[asked])
+    word = named.get("stream")
+    return Entrance(door, model, _default_stream(door) if word is None else STREAMS[word])
 
 
 _ROOTS = tuple(
@@ -206,7 +209,7 @@ _ROOTS = tuple(
 
 
 def _find_passed(method: str, path: str, headers: Mapping[str, str]) -> Entrance | None:
-    """An endpoint beside conversations. Several dialects have files: a prefix or a header tells whose they are."""
+    """An endpoint that is not a conversation. Several dialects have files: a prefix or a header decides which."""
     if method not in PASSED_METHODS:
         return None
     prefix, _, rest = path[1:].partition("/")
@@ -217,32 +220,32 @@ def _find_passed(method: str, path: str, headers: Mapping[str, str]) -> Entrance
     if family:
         found = [(row, below) for row, below in found if row.dialect in family]
     elif len(found) > 1:
-        asker = next((dialect for name, dialect in ASKERS.items() if name in headers), CHAT)
-        found = [(row, below) for row, below in found if row.dialect == asker] or found
+        dialect = _dialect_of(headers)
+        found = [(row, below) for row, below in found if row.dialect == dialect] or found
     if found:
         row, below = found[0]
         return Entrance(Door(method, path, row.dialect, "pass"), None, None, f"{row.version}{below}")
-    asked = MODEL_VERBS.fullmatch(path) if method == "POST" and (not family or GEMINI in family) else None
-    if asked is None or not is_name(unquote(asked["model"])):
+    match = MODEL_VERBS.fullmatch(path) if method == "POST" and (not family or GEMINI in family) else None
+    if match is None or not is_name(unquote(match["model"])):
         return None
     door = Door(method, path, GEMINI, "pass")
-    return Entrance(door, unquote(asked["model"]), None, f"/v1beta/models/{{model}}:{asked['verb']}")
+    return Entrance(door, unquote(match["model"]), None, f"/v1beta/models/{{model}}:{match['verb']}")
 
 
 def _is_shared(door: Door) -> bool:
-    """Whether several dialects have this very path: a list of models, or the root that clients knock at."""
+    """Whether several dialects share this path: a list of models, or the root, which clients probe."""
     return (door.dialect == CHAT and door.kind in LISTS) or door.path == "/"
 
 
-def _for(found: Entrance, dialect: str) -> Entrance:
+def _in_dialect(found: Entrance, dialect: str) -> Entrance:
     return found if dialect == found.door.dialect else replace(found, door=replace(found.door, dialect=dialect))
 
 
-def _unsaid(door: Door) -> bool | None:
-    """Bedrock's path without the word asks for a whole answer; elsewhere the body says which."""
+def _default_stream(door: Door) -> bool | None:
+    """The stream flag of a path without ``{stream}``: False for Bedrock; elsewhere None, because the body decides."""
     return False if door.dialect == BEDROCK and door.kind in ("generate", "invoke") else None
 
 
 def is_name(model: str) -> bool:
-    """Whether this may be the name of a model: it is put into URLs and headers."""
+    """Whether a model can have this name. It must be safe in URLs and headers."""
     return NAME.fullmatch(model) is not None and not {".", ".."} & set(re.split("[/:]", model))

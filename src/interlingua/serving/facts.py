@@ -1,4 +1,4 @@
-"""What clients of each dialect expect beside the bodies: content types, keep-alives, ids; and how they send keys."""
+"""What clients of each dialect expect besides the body: content types, keep-alives, ids; and how they send keys."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ FRAMES = "application/vnd.amazon.eventstream"
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 COMMENT = b": keep-alive\n\n"
 BLANK = b"\n\n"
-"""Google's SDK for JavaScript, and so Gemini CLI, bears only blanks before `data:`; a comment breaks its stream."""
+"""Google's SDK for JavaScript, and so Gemini CLI, accepts only blanks before `data:`; a comment breaks its stream."""
 
 
 class Served(Struct, frozen=True):
-    """One dialect, as it is served."""
+    """How a server answers in one dialect."""
 
     stream_type: str
     """The content type of its streams."""
     keep_alive: bytes
-    """What may be sent while there is nothing to say, also before the first event. Empty: nothing that clients skip."""
+    """Bytes that clients skip, to send while there is no event, even before the first. Empty: clients skip nothing."""
     request_id_header: str
-    """The header in which its vendor names the request."""
+    """The header in which the vendor sends the id of the request."""
     id_prefix: str
-    """What the ids of its answers begin with."""
+    """The prefix of the ids of answers."""
     time_key: str | None = None
-    """Where an answer says when it was made, in seconds."""
+    """The key of the time in an answer, in seconds."""
 
 
 # fmt: off
@@ -46,7 +46,7 @@ SERVED: dict[str, Served] = {
 # fmt: on
 
 KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key", "authorization")
-"""Every header that carries a key. Some clients send two: those of their own come before a general one."""
+"""Every header that carries a key. Some clients send two: a vendor's own header comes before ``authorization``."""
 BEARER = "bearer "
 SIGNED = re.compile(r"AWS4-HMAC-SHA256 +(?:.*, *)?Credential=([^/,\s]{1,256})/")
 
@@ -54,8 +54,8 @@ SIGNED = re.compile(r"AWS4-HMAC-SHA256 +(?:.*, *)?Credential=([^/,\s]{1,256})/")
 def find_key(headers: Mapping[str, str]) -> list[str]:
     """The keys that a request carries, without their scheme; names of headers are in lower case.
 
-    Of a request that is signed as for AWS, the id of the access key is the key. The signature is not verified: it is
-    made with a secret that is not here.
+    For a request that is signed for AWS, the key is the id of the access key. The signature is not verified, because
+    the server does not know the secret that made it.
     """
     found: list[str] = []
     for name in KEY_HEADERS:
@@ -63,13 +63,13 @@ def find_key(headers: Mapping[str, str]) -> list[str]:
             continue
         value = headers[name].strip()
         if name == "authorization":
-            value = _authorized(value)
+            value = _authorization_key(value)
         if value and value not in found:
             found.append(value)
     return found
 
 
-def _authorized(value: str) -> str:
+def _authorization_key(value: str) -> str:
     if value[: len(BEARER)].lower() == BEARER:
         return value[len(BEARER) :].strip()
     signed = SIGNED.match(value)

@@ -1,4 +1,4 @@
-"""Lists of models, in the shape of each dialect's own endpoint."""
+"""Lists of models, in the shape of each dialect's endpoint."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ DETAILS: dict[str, Json] = {
 }
 COUNT = re.compile("[1-9][0-9]{0,5}")
 CODEX = "client_version="
-"""Codex names its version in the query of this one endpoint."""
+"""The key by which Codex sends its version in the query; only this endpoint gets it."""
 
 
 class Listed(Struct, frozen=True):
-    """A model as it is listed. What is not known is left out, or as small as the protocol allows."""
+    """A model in a list. What is not known is left out, or as small as the protocol allows."""
 
     name: str
     owner: str = "interlingua"
     context_tokens: int | None = None
     output_tokens: int | None = None
     abilities: tuple[str, ...] = ("completion",)
-    """What it can do, in Ollama's words."""
+    """The model's capabilities, in Ollama's words."""
 
 
 def _anthropic(model: Listed) -> dict[str, Json]:
-    known = {"max_input_tokens": model.context_tokens, "max_tokens": model.output_tokens}
-    told = {key: value for key, value in known.items() if value is not None}
+    limits = {"max_input_tokens": model.context_tokens, "max_tokens": model.output_tokens}
+    known = {key: value for key, value in limits.items() if value is not None}
     named = {"type": "model", "id": model.name, "display_name": model.name, "created_at": EPOCH, "lifecycle": "active"}
-    return {**named, **told}
+    return {**named, **known}
 
 
 def _openai(model: Listed) -> dict[str, Json]:
@@ -50,10 +50,10 @@ def _openai(model: Listed) -> dict[str, Json]:
 
 
 def _gemini(model: Listed) -> dict[str, Json]:
-    known = {"inputTokenLimit": model.context_tokens, "outputTokenLimit": model.output_tokens}
-    told = {key: value for key, value in known.items() if value is not None}
+    limits = {"inputTokenLimit": model.context_tokens, "outputTokenLimit": model.output_tokens}
+    known = {key: value for key, value in limits.items() if value is not None}
     named = {"name": f"models/{model.name}", "version": "1", "displayName": model.name}
-    return {**named, **told, "supportedGenerationMethods": list(METHODS)}
+    return {**named, **known, "supportedGenerationMethods": list(METHODS)}
 
 
 def _ollama(model: Listed) -> dict[str, Json]:
@@ -62,7 +62,7 @@ def _ollama(model: Listed) -> dict[str, Json]:
 
 
 def _ollama_shown(model: Listed) -> dict[str, Json]:
-    """Clients look for the window under a key that ends so, whatever the architecture."""
+    """One model in full. Clients find the context window by the end of its key, ``.context_length``."""
     info: dict[str, Json] = {"general.architecture": ARCHITECTURE}
     if model.context_tokens is not None:
         info[f"{ARCHITECTURE}.context_length"] = model.context_tokens
@@ -82,30 +82,30 @@ def _anthropic_list(models: list[dict[str, Json]]) -> dict[str, Json]:
 
 
 class Paging(Struct, frozen=True):
-    """How a client asks for a part of the list: the keys of its query, and what tells it that there is more."""
+    """How a client requests a page of the list: the keys of its query, and the fields that say that there is more."""
 
     size: str
     after: str
-    """The key that has the name of the last model of the page before."""
+    """The key of the name of the last model on the page before."""
     more: Callable[[str], dict[str, Json]]
 
     def page(self, models: Sequence[Listed], query: str) -> tuple[Sequence[Listed], dict[str, Json]]:
-        """The part that is asked for, and what is said beside it."""
-        asked = dict(parse_qsl(query))
+        """The requested page, and the fields that say that there is more."""
+        wanted = dict(parse_qsl(query))
         names = [model.name for model in models]
-        start = names.index(asked[self.after]) + 1 if asked.get(self.after) in names else 0
-        size = asked.get(self.size, "")
+        start = names.index(wanted[self.after]) + 1 if wanted.get(self.after) in names else 0
+        size = wanted.get(self.size, "")
         end = start + int(size) if COUNT.fullmatch(size) else len(models)
         return models[start:end], self.more(names[end - 1]) if end < len(models) else {}
 
 
 class ListForm(Struct, frozen=True):
-    """How one model is written, and all of them."""
+    """How one model and the list of models are written."""
 
     model: Callable[[Listed], dict[str, Json]]
     models: Callable[[list[dict[str, Json]]], dict[str, Json]]
     shown: Callable[[Listed], dict[str, Json]] | None = None
-    """How one is written to who asks for it alone, where that is another form."""
+    """How a model is written when it is requested alone; None: as in the list."""
     paging: Paging | None = None
 
 
@@ -131,8 +131,9 @@ LISTS["openai-responses"] = LISTS["openai-chat"]
 
 
 def write_models(models: Sequence[Listed], dialect: str, query: str = "") -> dict[str, Json]:
-    """The list of models as the dialect's own clients read it, or the page that the query asks for. Codex, known by its
-    query, keeps a list of its own."""
+    """The list of models as the dialect's own clients read it, or the page that the query requests.
+
+    Codex, recognized by its query, gets an empty list, because it has a list of its own."""
     if CODEX in query and dialect.startswith("openai"):
         return {"models": []}
     form = LISTS[dialect]

@@ -1,7 +1,7 @@
-"""Refusals in the words that clients act on.
+"""Refusals in the words that clients react to.
 
-What only a server with a memory could do (a thread, a stored answer, a stored prompt) is refused.
-Errors of other providers get the word by which a client of this dialect knows what to do.
+Fields that need a server with stored state (a thread, a stored answer, a stored prompt) are refused. An error of
+another provider gets the words by which a client of the dialect recognizes the kind of error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["refuse_state", "worded"]
 
 
 class Refusal(Struct, frozen=True):
-    """A field that cannot be honoured, and what the client is told. ``error`` is laid into the error's own object."""
+    """A field that is refused, and the message for the client. ``error`` has further fields of the error object."""
 
     key: str
     why: str
@@ -67,7 +67,7 @@ WRAPPED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 def refuse_state(body: Json, dialect: str) -> None:
-    """Raise an ``InvalidRequestError``, as the dialect's own clients expect it, for what needs a server's memory."""
+    """Raise an ``InvalidRequestError``, as the dialect's clients expect it, for a field that needs stored state."""
     if not is_dict(body):
         return
     for refusal in REFUSALS.get(dialect, ()):
@@ -78,7 +78,7 @@ def refuse_state(body: Json, dialect: str) -> None:
 
 REJECTED = "capability_rejected: "
 WORDS: dict[str, dict[type[AdapterError], str]] = {
-    # by what Claude Code compacts the conversation where the words are not Anthropic's; in a 413 it wants the last two
+    # by these words Claude Code knows that it must compact the conversation; in a 413 it looks for ``context window``
     "anthropic-messages": {
         ContextOverflowError: f"{REJECTED}prompt_too_long, it does not fit into the context window",
     }
@@ -88,8 +88,7 @@ TOO_LARGE, BAD = 413, 400
 
 
 def worded(error: AdapterError, dialect: str) -> AdapterError:
-    """The error of another provider with the word that clients of this dialect look for; an error of their own as it
-    came."""
+    """The error of another provider with the words that clients of this dialect look for; other errors unchanged."""
     word = WORDS.get(dialect, {}).get(type(error))
     if word is None or dialect in error.extras or error.provider is None:
         return error

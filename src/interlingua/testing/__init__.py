@@ -1,1 +1,1 @@
-"""What we test with, for others to test with: cassettes, the conformance suite, strategies."""
+"""Tools for tests, ours and yours: cassettes, the conformance suite, strategies."""

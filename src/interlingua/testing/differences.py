@@ -1,8 +1,8 @@
-"""How two values of the language differ, and which of the differences a loss accounts for.
+"""How two canonical values differ, and which of the differences a loss explains.
 
-A difference lies under a Loss when the loss names its place or a place above it. Lists are aligned first, since a block
-that was dropped moves its neighbours up: ``messages/1/content/2`` is always a place in the value that was meant. What
-stands in the other value only, needs a loss on the object or list that holds it, or something that was moved.
+A loss explains a difference at its path or below. Lists are aligned first, because a dropped block moves its neighbours
+up: ``messages/1/content/2`` is always a path in the original value. A value that only the other side has needs a loss
+at the object or list that holds it, or something that was moved.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from interlingua.types import (
 
 __all__ = ["OFF_WIRE", "form_marks", "plain", "says", "unexplained"]
 
-# Filled by Exchange and Session, left alone by dialects. The provider's own stop word is on the wire, but only as
-# another name of the stop reason: a value built by hand has none.
+# Fields that Exchange and Session fill, and dialects do not write. The provider's own stop reason is on the wire, but
+# only as another name of the stop reason: a value built by hand has none.
 OFF_WIRE: dict[type, frozenset[str]] = {
     Message: frozenset({"id", "origin", "metadata"}),
     Request: frozenset({"request_id"}),
@@ -58,7 +58,7 @@ ABSENT: Any = object()
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON, with what is on the wire only: defaults, form marks and the fields of ``OFF_WIRE`` left out."""
+    """A value as JSON, without what is not on the wire: defaults, form marks and the fields of ``OFF_WIRE``."""
     if isinstance(value, msgspec.Struct):
         return dict(_fields(value))
     if isinstance(value, AdapterError):
@@ -78,9 +78,9 @@ def _fields(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
         found = getattr(value, name)
         if found == default and type(found) is type(default):
             continue
-        said = plain(found) if name != "extras" else _without_blanks(found)
-        if said is not ABSENT:
-            yield name, said
+        shown = plain(found) if name != "extras" else _without_blanks(found)
+        if shown is not ABSENT:
+            yield name, shown
 
 
 @cache
@@ -97,7 +97,7 @@ def _default(field: msgspec.structs.FieldInfo) -> Any:
 
 
 def _without_blanks(residue: Any) -> Any:
-    """Null and empty residue is nothing that anyone could miss."""
+    """Residue without null and empty values, which carry no information."""
     if is_object(residue):
         kept = {key: _without_blanks(value) for key, value in residue.items()}
         return {key: value for key, value in kept.items() if value is not ABSENT} or ABSENT
@@ -126,16 +126,16 @@ def says(losses: Iterable[Loss], path: str) -> bool:
 
 
 def unexplained(meant: Any, found: Any, losses: Iterable[Loss] = ()) -> list[str]:
-    """Sentences on every difference between two values (of ``plain``) that no loss accounts for."""
-    told = _Losses(losses)
+    """A sentence for every difference between two values (of ``plain``) that no loss explains."""
+    known = _Losses(losses)
     return [
         f"{'/'.join(path) or '(the whole)'}: {_shown(old)} became {_shown(new)}"
-        for path, old, new in _compare(meant, found, (), told)
+        for path, old, new in _compare(meant, found, (), known)
     ]
 
 
 class _Losses:
-    """The places that losses name."""
+    """The paths of losses."""
 
     def __init__(self, losses: Iterable[Loss]) -> None:
         losses = list(losses)
@@ -143,15 +143,15 @@ class _Losses:
         self.moved = any(loss.kind == "moved" for loss in losses)
 
     def cover(self, path: Path) -> bool:
-        """A loss at the place or above it."""
+        """Whether there is a loss at the place or above it."""
         return any(path[:end] in self.paths for end in range(len(path) + 1))
 
     def touch(self, path: Path) -> bool:
-        """A loss at the place, above it or below it."""
+        """Whether there is a loss at the place, above it or below it."""
         return self.cover(path) or any(known[: len(path)] == path for known in self.paths)
 
     def allow(self, path: Path) -> bool:
-        """Whether something may have come to stand at a place where nothing was."""
+        """Whether a new value may be at a place where the original has none."""
         return self.moved or self.touch(path) or (len(path) > 1 and self.touch(path[:-1]))
 
 
@@ -185,7 +185,7 @@ def _compare_objects(old: dict[str, Any], new: dict[str, Any], path: Path, losse
 
 
 def _leaves(old: Any, path: Path, losses: _Losses) -> list[Difference]:
-    """What of a value that is gone no loss speaks of. A tag says nothing by itself."""
+    """The parts of a missing value that no loss explains; its type tag is not counted."""
     if losses.cover(path):
         return []
     pairs = old.items() if is_object(old) else enumerate(old) if is_array(old) else ()

@@ -1,4 +1,4 @@
-"""Single edits of a request, for the law that edits show: what was changed, and whether the wire shows it."""
+"""Single edits of a request, for law 10: what was changed, and whether the wire shows it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DATA = "RURJVDc5MTk0"  # base64, of whole quanta: it may be appended to data wit
 NUMBER = 79190  # more than any budget inside it
 SHARE = 0.4242
 
-# Fields whose value an encoder says as it is. Ids and names stand in several places at once and are not edited; an
-# edit inside residue, marks, schemas or opaque payloads is no edit of a canonical field.
+# Fields whose value an encoder writes unchanged. Ids and names are at several places at once and are not edited; an
+# edit inside residue, marks, schemas or opaque payloads is not an edit of a canonical field.
 TEXTS = ("text", "description", "title", "context", "filename", "user_id", "model")
 NUMBERS = ("max_output_tokens", "top_k", "seed")
 SHARES = ("temperature", "top_p")
@@ -36,7 +36,7 @@ class Edit(NamedTuple):
     mark: str
 
     def shows_in(self, place: Json) -> bool:
-        """Whether a place on the wire holds the new value, be it inside base64 data."""
+        """Whether a place on the wire holds the new value, also inside base64 data."""
         return self.mark in msgspec.json.encode(place).decode() or any(self.mark in text for text in _decoded(place))
 
 
@@ -53,7 +53,7 @@ def edits(request: Request) -> Iterator[Edit]:
     tree = msgspec.json.decode(msgspec.json.encode(request))
     for path, new in _leaves(tree, (), free=False):
         if path[-1] == "title" and _documents(tree) > 1:
-            continue  # some protocols want their names distinct: one depends on the other
+            continue  # some protocols require distinct names, so one title changes another
         yield Edit("/".join(map(str, path)), msgspec.convert(_replaced(tree, path, new), Request), _mark(new))
 
 
@@ -104,7 +104,7 @@ def _replaced(tree: Json, path: tuple[Any, ...], new: Json) -> Json:
 
 
 def _decoded(place: Json) -> Iterator[str]:
-    """The texts that base64 data in a place stand for."""
+    """The decoded texts of the base64 data at a place."""
     if is_object(place):
         place = list(place.values())
     if is_array(place):
@@ -116,7 +116,7 @@ def _decoded(place: Json) -> Iterator[str]:
 
 
 def changed_nodes(before: Json, after: Json, path: str = "") -> list[Node]:
-    """The smallest places where two JSON values differ; objects and lists of another shape are one place."""
+    """The smallest places where two JSON values differ; objects with other keys and lists of other length are one."""
     if before == after:
         return []
     pairs: list[tuple[Any, Any, Any]] = []

@@ -1,7 +1,6 @@
-"""The parameters of a request, each with the values that tests and pages try: one line for a parameter.
+"""The parameters of a request, each with the values that tests and generated pages use: one line per parameter.
 
-The first value is the usual one, for samples and pages. Properties take any of them; the last of some words
-is ``UNKNOWN_WORD``.
+Samples and pages use the first value, property tests any of them. Some lists of words end in ``UNKNOWN_WORD``.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ SPOKEN_CLASSES = (
     ErrorClass.context_overflow,
     ErrorClass.invalid_request,
 )
-"""The classes that providers answer with. The others are made by clients; a server says them as best it can."""
+"""The classes of errors that providers send. Clients make the others; a server writes them as best it can."""
 
 
 def errors() -> list[AdapterError]:
-    """One error of each class that a server can answer with, and hints for a retry."""
+    """One error of each class that a server can send, an exhausted quota, and an error with retry hints."""
     plain = [error_type(word)(f"it failed: {word}") for word in SPOKEN_CLASSES]
     spent = error_type(ErrorClass.rate_limit)("You exceeded your current quota: check billing", retryable=False)
     return [*plain, spent, error_type(ErrorClass.rate_limit)("slow down", retry_after=2.5, request_id="req_1")]

@@ -1,8 +1,8 @@
-"""One small value for each thing the language can say: the built-in samples of the conformance suite.
+"""One small value for each concept of the canonical types: the built-in samples of the conformance suite.
 
-A sample uses one concept alone, on top of a request or an answer that every dialect can say. ``path`` is where the
-concept stands, so that a suite can ask whether it came back or was declared lost there. What belongs to one dialect
-(stored files, server tools, opaque blocks, residue) is made for the dialect that is asked for.
+A sample adds one concept to a request or an answer that every dialect can express. ``path`` is the place of the
+concept, where a test checks that it came back or was declared lost. Values that belong to one dialect (stored files,
+server tools, opaque blocks, residue) are made for the dialect that is passed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from interlingua.types import (
 __all__ = ["ANSWER", "BASE", "FOREIGN", "PNG", "Sample", "answers", "requests"]
 
 FOREIGN = "some-other-dialect"
-"""A dialect that nobody speaks: what is marked with it may reach no wire."""
+"""The name of a dialect that does not exist: no wire may contain what is marked with it."""
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB"
 PDF = "JVBERi0xLjQK"
@@ -83,7 +83,7 @@ RESULT = ToolResultBlock(tool_use_id="call_1", content=(TextBlock("3"),))
 
 
 class Sample(NamedTuple):
-    """A request or an answer that uses one concept, and where it stands."""
+    """A request or an answer that uses one concept, and the path of the concept."""
 
     concept: str
     path: str
@@ -92,7 +92,7 @@ class Sample(NamedTuple):
 
 def requests(dialect: str) -> list[Sample]:
     """A sample request for every concept, made for one dialect."""
-    return [*_parameters(), *_thinking(), *_tools(dialect), *_choices(), *_system(), *_said(dialect), *_results()]
+    return [*_parameters(), *_thinking(), *_tools(dialect), *_choices(), *_system(), *_turns(dialect), *_results()]
 
 
 def _request(concept: str, path: str, **fields: Any) -> Sample:
@@ -185,13 +185,11 @@ def _system() -> list[Sample]:
     ]
 
 
-def _said(dialect: str) -> list[Sample]:
-    asked = [_user(concept, path, block) for concept, path, block in (*_media(dialect), *_marks())]
-    answered = [_assistant(concept, path, blocks) for concept, path, blocks in _spoken(dialect)]
+def _turns(dialect: str) -> list[Sample]:
     own = Message(Role.user, (TextBlock("hi"),), extras={dialect: {"x_vendor": 1}})
     return [
-        *asked,
-        *answered,
+        *(_user(concept, path, block) for concept, path, block in (*_media(dialect), *_marks())),
+        *(_assistant(concept, path, blocks) for concept, path, blocks in _answer_contents(dialect)),
         _assistant("cut text", "/incomplete", (TextBlock("so f", incomplete=True),)),
         _request("cut call", "messages/1/content/0", messages=(*_called(CUT_CALL), USER), tools=(ADD,)),
         _request("parallel calls", "messages/1", messages=(*_called(CALL, replace(CALL, id="call_2")),), tools=(ADD,)),
@@ -202,7 +200,7 @@ def _said(dialect: str) -> list[Sample]:
 
 
 def _user(concept: str, path: str, block: Block) -> Sample:
-    """Media stand behind a text, as protocols with one place for pictures have them."""
+    """A request with a user's block. Media follow a text, as in protocols that keep images apart from the text."""
     before = () if isinstance(block, TextBlock) else (TextBlock("see"),)
     turn = Message(Role.user, (*before, block))
     return _request(concept, f"messages/0/content/{len(before)}{path}", messages=(turn,))
@@ -254,30 +252,30 @@ def _marks() -> list[tuple[str, str, Block]]:
     ]
 
 
-def _spoken(dialect: str) -> list[tuple[str, str, tuple[Block, ...]]]:
-    """What the model may have said. The text behind a thought is what protocols demand."""
-    said = TextBlock("so")
+def _answer_contents(dialect: str) -> list[tuple[str, str, tuple[Block, ...]]]:
+    """Contents of an answer. A text follows every thought, because protocols require it."""
+    text = TextBlock("so")
     web = Citation("url", url="https://example.com", title="E", start=0, end=2)
     page = Citation("page", title="E", text="quoted", index=0, start=1, end=2)
     found = {"type": "x_result", "x": 1}
     return [
-        ("assistant text", "", (said,)),
-        ("assistant texts", "", (said, TextBlock("then"))),
-        ("thinking", "", (ThinkingBlock("hm", signature="c2lnbmVk"), said)),
-        ("thinking without text", "", (ThinkingBlock("", signature="c2lnbmVk"), said)),
-        ("unsigned thinking", "", (ThinkingBlock("hm"), said)),
-        ("redacted thinking", "", (RedactedThinkingBlock("c2VjcmV0"), said)),
-        ("thoughts", "", (ThinkingBlock("hm"), ThinkingBlock("hm!"), said)),
-        ("text before a thought", "", (said, ThinkingBlock("hm", signature="c2lnbmVk"))),
-        ("signed text", "/signature", (replace(said, signature="c2lnbmVk"),)),
+        ("assistant text", "", (text,)),
+        ("assistant texts", "", (text, TextBlock("then"))),
+        ("thinking", "", (ThinkingBlock("hm", signature="c2lnbmVk"), text)),
+        ("thinking without text", "", (ThinkingBlock("", signature="c2lnbmVk"), text)),
+        ("unsigned thinking", "", (ThinkingBlock("hm"), text)),
+        ("redacted thinking", "", (RedactedThinkingBlock("c2VjcmV0"), text)),
+        ("thoughts", "", (ThinkingBlock("hm"), ThinkingBlock("hm!"), text)),
+        ("text before a thought", "", (text, ThinkingBlock("hm", signature="c2lnbmVk"))),
+        ("signed text", "/signature", (replace(text, signature="c2lnbmVk"),)),
         ("refusal", "", (RefusalBlock("no"),)),
         ("refusals", "", (RefusalBlock("no"), RefusalBlock("never"))),
-        ("web citation", "/citations", (replace(said, citations=(web,)),)),
-        ("page citation", "/citations", (replace(said, citations=(page,)),)),
+        ("web citation", "/citations", (replace(text, citations=(web,)),)),
+        ("page citation", "/citations", (replace(text, citations=(page,)),)),
         ("call", "", (CALL,)),
-        ("call before text", "", (CALL, said)),
+        ("call before text", "", (CALL, text)),
         ("own block residue", "/extras", (replace(CALL, extras={dialect: {"x_vendor": {"a": 1}}}),)),
-        ("own opaque block", "", (OpaqueBlock(dialect, OPAQUE), said)),
+        ("own opaque block", "", (OpaqueBlock(dialect, OPAQUE), text)),
         ("call without input", "", (replace(CALL, input={}),)),
         ("call with deep input", "/input", (replace(CALL, input={"é": [1, {"b": None}], "x": {"y": 0.5, "z": True}}),)),
         ("call spelled otherwise", "/input_text", (replace(CALL, input_text='{"a": 1, "b": 2}'),)),
@@ -286,11 +284,11 @@ def _spoken(dialect: str) -> list[tuple[str, str, tuple[Block, ...]]]:
         ("signed call", "/signature", (replace(CALL, signature="c2lnbmVk"),)),
         ("call cache", "/cache", (replace(CALL, cache=CacheMark()),)),
         ("call with odd id", "/id", (replace(CALL, id="functions.add:0|" + "x" * 70),)),
-        ("own server call", "", (ServerToolUseBlock("s1", "web_search", {"query": "q"}, dialect), said)),
-        ("own server result", "", (ServerToolResultBlock("s1", "web_search", found, dialect, is_error=False), said)),
-        ("foreign server call", "", (ServerToolUseBlock("s1", "web_search", {"query": "q"}, FOREIGN), said)),
-        ("assistant audio", "", (AudioBlock(FileSource("audio_1", dialect=dialect), transcript="so"), said)),
-        ("assistant image", "", (ImageBlock(Base64Source("image/png", PNG)), said)),
+        ("own server call", "", (ServerToolUseBlock("s1", "web_search", {"query": "q"}, dialect), text)),
+        ("own server result", "", (ServerToolResultBlock("s1", "web_search", found, dialect, is_error=False), text)),
+        ("foreign server call", "", (ServerToolUseBlock("s1", "web_search", {"query": "q"}, FOREIGN), text)),
+        ("assistant audio", "", (AudioBlock(FileSource("audio_1", dialect=dialect), transcript="so"), text)),
+        ("assistant image", "", (ImageBlock(Base64Source("image/png", PNG)), text)),
     ]
 
 
@@ -327,14 +325,14 @@ def _results() -> list[Sample]:
 
 def answers(dialect: str) -> list[Sample]:
     """A sample answer for every concept, made for one dialect."""
-    spoken = [
+    contents = [
         _answer(concept, f"content/0{path}", content=blocks)
-        for concept, path, blocks in _spoken(dialect)
+        for concept, path, blocks in _answer_contents(dialect)
         if concept != "call with odd id"  # a server does not write what its own protocol refuses
     ]
     two = (CALL, replace(CALL, id="call_2"))
     return [
-        *(_finished(sample) for sample in spoken),
+        *(_finished(sample) for sample in contents),
         _answer("parallel calls", "content", content=(TextBlock("let me see"), *two), stop_reason=StopReason.tool_use),
         _answer("cut call", "content/1", content=(TextBlock("so"), CUT_CALL), stop_reason=StopReason.max_tokens),
         _answer("nothing said", "content", content=()),
@@ -352,7 +350,7 @@ def _answer(concept: str, path: str, **fields: Any) -> Sample:
 
 
 def _finished(sample: Sample) -> Sample:
-    """With the stop reason that such content has."""
+    """The sample with the stop reason that fits its content."""
     response: Response = sample.value
     if response.tool_uses:
         return sample._replace(value=replace(response, stop_reason=StopReason.tool_use))

@@ -1,4 +1,8 @@
-"""The laws of streams: each is its whole, any split will do, nothing is lost in silence, a cut never looks finished."""
+"""The laws of streams.
+
+A stream folds to its whole answer, any split of its bytes gives the same events, every loss is declared, and a stream
+that was cut never looks finished.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from interlingua.codec.translate import decode_stream
 from interlingua.dialects import DIALECTS, Dialect
 from interlingua.errors import AdapterError, ServerError
 from interlingua.testing.differences import plain, unexplained
-from interlingua.testing.round_trips import Speaker, as_json, fail, speaker_of
+from interlingua.testing.round_trips import DialectOrName, as_dialect, as_json, fail
 from interlingua.types import (
     Block,
     BlockComplete,
@@ -45,26 +49,26 @@ __all__ = [
 ]
 
 
-def encode_events(dialect: Speaker, events: Iterable[Event]) -> tuple[bytes, list[Loss]]:
-    """The bytes of a stream, and what they could not say."""
-    encoder = speaker_of(dialect).stream_encoder()
-    said = b"".join(encoder.feed(event) for event in events) + encoder.close()
-    return said, list(encoder.losses)
+def encode_events(dialect: DialectOrName, events: Iterable[Event]) -> tuple[bytes, list[Loss]]:
+    """The bytes of a stream, and the losses."""
+    encoder = as_dialect(dialect).stream_encoder()
+    written = b"".join(encoder.feed(event) for event in events) + encoder.close()
+    return written, list(encoder.losses)
 
 
-def decode_bytes(dialect: Speaker, chunks: Iterable[bytes]) -> tuple[list[Event], AdapterError | None]:
+def decode_bytes(dialect: DialectOrName, chunks: Iterable[bytes]) -> tuple[list[Event], AdapterError | None]:
     """The events of a stream, checked against the grammar, and the error it ended in."""
-    decoder, grammar = speaker_of(dialect).stream_decoder(), StreamGrammar()
+    decoder, grammar = as_dialect(dialect).stream_decoder(), StreamGrammar()
     events = [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.close()
     for event in events:
         grammar.check(event)
     if not events or not isinstance(events[-1], MessageComplete):
-        raise AssertionError(f"a stream ({speaker_of(dialect).name}) did not end in message.complete")
+        raise AssertionError(f"a stream ({as_dialect(dialect).name}) did not end in message.complete")
     return events, decoder.error
 
 
 def check_fold(response: Response) -> None:
-    """Law 5: ``fold(unfold(r)) == r``. No dialect is asked."""
+    """Law 5: ``fold(unfold(r)) == r``, without a dialect."""
     found = fold(unfold(response))
     if found != response:
         raise AssertionError(
@@ -72,94 +76,94 @@ def check_fold(response: Response) -> None:
         )
 
 
-def check_events(dialect: Speaker, events: Sequence[Event]) -> list[Loss]:
+def check_events(dialect: DialectOrName, events: Sequence[Event]) -> list[Loss]:
     """Laws 1 and 5: the bytes of any stream of events, decoded again, fold to the same response."""
-    speaker, law = speaker_of(dialect), "law 5, stream"
-    said, losses = encode_events(speaker, events)
-    found, error = decode_bytes(speaker, [said])
+    codec, law = as_dialect(dialect), "law 5, stream"
+    written, losses = encode_events(codec, events)
+    found, error = decode_bytes(codec, [written])
     if error is not None:
-        fail(law, speaker, f"the stream that we wrote ends in {error!r}", ())
-    _explain_stream(law, speaker, fold(events), fold(found), losses)
+        fail(law, codec, f"the stream that we wrote ends in {error!r}", ())
+    _explain_stream(law, codec, fold(events), fold(found), losses)
     return losses
 
 
-def _explain_stream(law: str, speaker: Dialect, meant: Response, read: Response, losses: Sequence[Loss]) -> None:
+def _explain_stream(law: str, codec: Dialect, meant: Response, read: Response, losses: Sequence[Loss]) -> None:
     faults = unexplained(plain(meant), plain(read), losses)
     if faults:
-        fail(law, speaker, "differences that no loss accounts for", [*faults, *(f"({loss})" for loss in losses)])
+        fail(law, codec, "differences that no loss accounts for", [*faults, *(f"({loss})" for loss in losses)])
 
 
-def check_stream_is_whole(dialect: Speaker, response: Response) -> None:
-    """Law 3: a stream folds to what the whole answer that says the same decodes to."""
-    speaker = speaker_of(dialect)
-    encoded = speaker.encode_response(response)
-    whole = speaker.decode_response(as_json(encoded.body, "law 3", speaker))
-    said, losses = encode_events(speaker, unfold(whole))
-    _compare_stream(speaker, whole, said, losses)
-    said, losses = encode_events(speaker, unfold(response))
+def check_stream_is_whole(dialect: DialectOrName, response: Response) -> None:
+    """Law 3: a stream folds to the same response as the whole answer with the same content."""
+    codec = as_dialect(dialect)
+    encoded = codec.encode_response(response)
+    whole = codec.decode_response(as_json(encoded.body, "law 3", codec))
+    written, losses = encode_events(codec, unfold(whole))
+    _compare_stream(codec, whole, written, losses)
+    written, losses = encode_events(codec, unfold(response))
     if not any(_GONE.fullmatch(loss.path) for loss in (*losses, *encoded.losses)):
-        _compare_stream(speaker, whole, said, _in_one(losses, encoded.losses))
+        _compare_stream(codec, whole, written, _in_one(losses, encoded.losses))
 
 
-_GONE = re.compile(r"content/\d+")  # a block was lost or moved: the places of the others are no longer the same
+_GONE = re.compile(r"content/\d+")  # a block was lost or moved, so other blocks have other paths
 
 
-def _compare_stream(speaker: Dialect, whole: Response, said: bytes, losses: Sequence[Loss]) -> None:
-    streamed = fold(decode_bytes(speaker, [said])[0])
+def _compare_stream(codec: Dialect, whole: Response, written: bytes, losses: Sequence[Loss]) -> None:
+    streamed = fold(decode_bytes(codec, [written])[0])
     faults = unexplained(plain(whole), plain(streamed), losses)
     if whole.raw_stop_reason != streamed.raw_stop_reason:
         faults.append(f"the stop words differ: {whole.raw_stop_reason!r}, {streamed.raw_stop_reason!r}")
     if faults:
-        fail("law 3", speaker, "the stream says something else than the whole", faults)
+        fail("law 3", codec, "the stream says something else than the whole", faults)
 
 
 def _in_one(some: Sequence[Loss], others: Sequence[Loss]) -> list[Loss]:
-    """Losses at places where the other has none: one may say less than the other, but not something else."""
+    """Losses at paths where only one side has a loss: a side may express less than the other, but nothing else."""
     both = {loss.path for loss in some} & {loss.path for loss in others}
     return [loss for loss in (*some, *others) if loss.path not in both]
 
 
-def check_any_split(dialect: Speaker, data: bytes, cuts: Iterable[int] | None = None) -> None:
-    """Law 4: any split of the bytes gives the same events. ``cuts`` are places; without them, each byte is a chunk."""
+def check_any_split(dialect: DialectOrName, data: bytes, cuts: Iterable[int] | None = None) -> None:
+    """Law 4: any split of the bytes gives the same events. ``cuts`` are positions; by default each byte is a chunk."""
     whole, _ = decode_bytes(dialect, [data])
     places = sorted({0, len(data), *(range(len(data)) if cuts is None else cuts)})
     chunks = [data[start:end] for start, end in pairwise(places)]
     found, _ = decode_bytes(dialect, chunks)
     if found != whole:
-        speaker = speaker_of(dialect)
+        codec = as_dialect(dialect)
         differ = (f"{one} became {two}" for one, two in zip_longest(whole, found) if one != two)
-        fail("law 4", speaker, f"the events differ when the bytes are split at {places}", [next(differ)])
+        fail("law 4", codec, f"the events differ when the bytes are split at {places}", [next(differ)])
 
 
-def check_cut_stream(dialect: Speaker, response: Response, cuts: Iterable[int] | None = None) -> None:
-    """Law 7: a stream that was cut never looks finished; it ends in an error, with what was said until then.
+def check_cut_stream(dialect: DialectOrName, response: Response, cuts: Iterable[int] | None = None) -> None:
+    """Law 7: a stream that was cut never looks finished; it ends in an error, with the partial answer.
 
-    A cut behind the protocol's last word leaves a finished stream, which then must have said all of its content. A
-    block that was open at the cut is closed as incomplete.
+    A stream cut after the protocol's terminal event is finished, and must have all of its content. A block that was
+    open at the cut is closed as incomplete.
     """
-    speaker = speaker_of(dialect)
-    said, _ = encode_events(speaker, unfold(response))
-    whole = fold(decode_bytes(speaker, [said])[0])
+    codec = as_dialect(dialect)
+    written, _ = encode_events(codec, unfold(response))
+    whole = fold(decode_bytes(codec, [written])[0])
     finished_at = None
-    for cut in range(len(said)) if cuts is None else sorted(cuts):
-        events, error = decode_bytes(speaker, [said[:cut]])
+    for cut in range(len(written)) if cuts is None else sorted(cuts):
+        events, error = decode_bytes(codec, [written[:cut]])
         last = events[-1]
         assert isinstance(last, MessageComplete)
         if error is not None:
             if finished_at is not None:
-                fail("law 7", speaker, f"finished when cut at {finished_at}, but not at {cut} of {len(said)}", ())
-            _check_failure(speaker, last, error, whole, said[:cut])
+                fail("law 7", codec, f"finished when cut at {finished_at}, but not at {cut} of {len(written)}", ())
+            _check_failure(codec, last, error, whole, written[:cut])
         elif plain(last.response.content) != plain(whole.content) or last.response.stop_reason != whole.stop_reason:
-            fail("law 7", speaker, f"cut at {cut} of {len(said)} it looks finished", [repr(last.response)])
+            fail("law 7", codec, f"cut at {cut} of {len(written)} it looks finished", [repr(last.response)])
         else:
             finished_at = finished_at or cut
-    encoder, said = speaker.stream_encoder(), b""
+    encoder, written = codec.stream_encoder(), b""
     for event in unfold(response):
-        said += encoder.feed(event)
-        _check_open_blocks(speaker, said)
+        written += encoder.feed(event)
+        _check_open_blocks(codec, written)
 
 
-def _check_failure(speaker: Dialect, last: MessageComplete, error: AdapterError, whole: Response, said: bytes) -> None:
+def _check_failure(codec: Dialect, last: MessageComplete, error: AdapterError, whole: Response, written: bytes) -> None:
     partial_ = last.response
     faults: list[str] = []
     if partial_.stop_reason is not StopReason.error:
@@ -167,20 +171,20 @@ def _check_failure(speaker: Dialect, last: MessageComplete, error: AdapterError,
     if last.error is not error or error.response != partial_:
         faults.append("message.complete and the error do not speak of the same partial answer")
     faults += [
-        f"block {index} is not the beginning of what was said: {block!r}"
+        f"block {index} is not the beginning of what was written: {block!r}"
         for index, block in enumerate(partial_.content)
         if not any(_begins(block, other) for other in whole.content)
     ]
-    if speaker.name in DIALECTS:
-        faults += _raised_faults(speaker, said, partial_)
+    if codec.name in DIALECTS:
+        faults += _raised_faults(codec, written, partial_)
     if faults:
-        fail("law 7", speaker, f"cut at byte {len(said)}", faults)
+        fail("law 7", codec, f"cut at byte {len(written)}", faults)
 
 
-def _check_open_blocks(speaker: Dialect, said: bytes) -> None:
-    """What was open when the bytes ended behind a whole frame is closed as incomplete, unless the stream was over."""
-    decoder = speaker.stream_decoder()
-    fed, tail = decoder.feed(said), decoder.close()
+def _check_open_blocks(codec: Dialect, written: bytes) -> None:
+    """Check that open blocks are closed as incomplete where the bytes end after a frame and before the stream's end."""
+    decoder = codec.stream_decoder()
+    fed, tail = decoder.feed(written), decoder.close()
     if decoder.error is None:
         return
     opened = {event.index for event in fed if isinstance(event, BlockStart | ToolUseStart)}
@@ -190,34 +194,34 @@ def _check_open_blocks(speaker: Dialect, said: bytes) -> None:
         if isinstance(event, BlockComplete | ToolUseEnd) and event.index in opened and not event.block.incomplete
     ]
     if faults:
-        fail("law 7", speaker, f"cut at byte {len(said)}", faults)
+        fail("law 7", codec, f"cut at byte {len(written)}", faults)
 
 
-def check_failing_stream(dialect: Speaker, response: Response) -> None:
-    """Law 7: wherever a stream fails, what was written of it ends in an error and finishes no call that was open.
+def check_failing_stream(dialect: DialectOrName, response: Response) -> None:
+    """Law 7: wherever a stream fails, the bytes written end in an error, and no open call is written as finished.
 
-    An encoder hears of a failure in two ways, by ``fail`` and in the events of a stream that broke off.
+    An encoder gets a failure in two ways, by ``fail`` and by the events of a stream that broke off.
     """
-    speaker, events = speaker_of(dialect), list(unfold(response))
+    codec, events = as_dialect(dialect), list(unfold(response))
     for end in range(1, len(events)):
-        told, error = events[:end], ServerError("down")
-        finished = sum(isinstance(event, ToolUseEnd) and not event.block.incomplete for event in told)
-        for way, tail in (("fail", []), ("events", _broken_off(told, error))):
-            encoder = speaker.stream_encoder()
-            said = b"".join([encoder.feed(event) for event in (*told, *tail)])
-            said += b"" if tail else encoder.fail(error)
-            read, found = decode_bytes(speaker, [said + encoder.close()])
+        sent, error = events[:end], ServerError("down")
+        finished = sum(isinstance(event, ToolUseEnd) and not event.block.incomplete for event in sent)
+        for way, tail in (("fail", []), ("events", _broken_off(sent, error))):
+            encoder = codec.stream_encoder()
+            written = b"".join([encoder.feed(event) for event in (*sent, *tail)])
+            written += b"" if tail else encoder.fail(error)
+            read, found = decode_bytes(codec, [written + encoder.close()])
             calls = [call for call in fold(read).tool_uses if not call.incomplete]
             if found is None or len(calls) > finished:
                 what = f"failed by {way} after {end} events it looks finished"
-                fail("law 7, written", speaker, what, [repr(events[end - 1]), repr(said[-300:])])
+                fail("law 7, written", codec, what, [repr(events[end - 1]), repr(written[-300:])])
 
 
-def _broken_off(told: Sequence[Event], error: AdapterError) -> list[Event]:
-    """The events that end a stream which broke off here: open blocks are closed as incomplete."""
+def _broken_off(sent: Sequence[Event], error: AdapterError) -> list[Event]:
+    """The events that end a stream which broke off after ``sent``: open blocks are closed as incomplete."""
     opened: dict[int, Block] = {}
     texts: dict[int, str] = {}
-    for event in told:
+    for event in sent:
         match event:
             case BlockStart() | ToolUseStart():
                 opened[event.index], texts[event.index] = event.block, ""
@@ -239,11 +243,11 @@ def _closer(index: int, block: Block, text: str) -> Event:
     return BlockComplete(index, replace(block, text=text) if hasattr(block, "text") else block)
 
 
-def _raised_faults(speaker: Dialect, said: bytes, partial_: Response) -> list[str]:
+def _raised_faults(codec: Dialect, written: bytes, partial_: Response) -> list[str]:
     events: list[Event] = []
     try:
-        for event in decode_stream([said], dialect=speaker.name):
-            events.append(event)  # noqa: PERF402 - what came before the error counts
+        for event in decode_stream([written], dialect=codec.name):
+            events.append(event)  # noqa: PERF402 - the events before the error are needed
     except AdapterError as error:
         complete = bool(events) and isinstance(events[-1], MessageComplete)
         return [] if complete and error.response == partial_ else ["decode_stream raises without the partial answer"]

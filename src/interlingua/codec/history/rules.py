@@ -122,10 +122,10 @@ def settled(messages: Sequence[Message], ledger: Ledger, dialect: str = "") -> S
         return _with_stubs(numbered, ledger)
     for index, message in numbered[:]:
         if message.role == Role.tool and _misplaced(messages, index):
-            home = _home(messages, index)
-            if home is not None:
+            turn = _calling_turn(messages, index)
+            if turn is not None:
                 numbered.remove((index, message))
-                numbered.insert(_after_results(numbered, home), (index, message))
+                numbered.insert(_after_results(numbered, turn), (index, message))
                 ledger.lose("moved", "tool results follow the message that called; moved", "messages", index)
     return numbered
 
@@ -197,9 +197,9 @@ def scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
                     calls[block.id] = index
         elif message.role == Role.tool:
             for place, block in enumerate(message.content):
-                home = calls.get(block.tool_use_id, latest) if type(block) is ToolResultBlock else latest
-                if home != latest:
-                    found[index, place] = home
+                turn = calls.get(block.tool_use_id, latest) if type(block) is ToolResultBlock else latest
+                if turn != latest:
+                    found[index, place] = turn
     return found
 
 
@@ -207,11 +207,11 @@ def _misplaced(messages: Sequence[Message], index: int) -> bool:
     before = index - 1
     while before >= 0 and messages[before].role == Role.tool:
         before -= 1
-    home = _home(messages, index)
-    return home is not None and before != home
+    turn = _calling_turn(messages, index)
+    return turn is not None and before != turn
 
 
-def _home(messages: Sequence[Message], index: int) -> int | None:
+def _calling_turn(messages: Sequence[Message], index: int) -> int | None:
     """The nearest earlier assistant turn that made one of the calls this message answers."""
     wanted = {block.tool_use_id for block in messages[index].content if isinstance(block, ToolResultBlock)}
     for before in range(index - 1, -1, -1):
@@ -224,8 +224,8 @@ def _calls(message: Message) -> list[ToolUseBlock]:
     return [block for block in message.content if isinstance(block, ToolUseBlock)]
 
 
-def _after_results(numbered: list[tuple[int, Message]], home: int) -> int:
-    place = next(position for position, (index, _) in enumerate(numbered) if index == home) + 1
+def _after_results(numbered: list[tuple[int, Message]], turn: int) -> int:
+    place = next(position for position, (index, _) in enumerate(numbered) if index == turn) + 1
     while place < len(numbered) and numbered[place][1].role == Role.tool:
         place += 1
     return place

@@ -71,27 +71,29 @@ class Pieces:
         """Write a value at its path, and return whether that was possible."""
         self.received += 1
         steps = steps_of(path) if isinstance(path, str) else None
-        home = self.home(steps) if steps else None
-        if not steps or home is None:
+        parent = self.parent(steps) if steps else None
+        if not steps or parent is None:
             return False
         self.left -= len(value) if isinstance(value, str) else 1
-        if self.left < 0 or not self.reach(home, steps[-1]):
+        if self.left < 0 or not self.reach(parent, steps[-1]):
             return False
-        self.write(home, steps[-1], None if kind == "nullValue" else _number(value) if kind == "numberValue" else value)
+        self.write(
+            parent, steps[-1], None if kind == "nullValue" else _number(value) if kind == "numberValue" else value
+        )
         return True
 
-    def write(self, home: Any, step: str | int, value: Json) -> None:
-        known = self.texts.get((id(home), step))
+    def write(self, parent: Any, step: str | int, value: Json) -> None:
+        known = self.texts.get((id(parent), step))
         if isinstance(value, str) and known is not None:
             known[1].append(value)
         elif isinstance(value, str):
-            self.texts[id(home), step] = home, [value]
-            home[step] = value
+            self.texts[id(parent), step] = parent, [value]
+            parent[step] = value
         else:
-            self.texts.pop((id(home), step), None)
-            home[step] = value
+            self.texts.pop((id(parent), step), None)
+            parent[step] = value
 
-    def home(self, steps: list[str | int]) -> Any:
+    def parent(self, steps: list[str | int]) -> Any:
         """The object or list that the last step of a path leads into, created if it is missing."""
         here: Any = self.args
         for step, following in pairwise(steps):
@@ -122,8 +124,8 @@ class Pieces:
 
     def finish(self) -> None:
         """Join the pieces of each string."""
-        for (_, step), (home, pieces) in self.texts.items():
-            home[step] = "".join(pieces)
+        for (_, step), (parent, pieces) in self.texts.items():
+            parent[step] = "".join(pieces)
         self.texts.clear()
 
 

@@ -1,4 +1,4 @@
-"""Models: names, abilities, limits, prices. Layered data; nothing is fetched, or read at import."""
+"""Models: names, abilities, limits, prices. The data come in layers; nothing is fetched, or read at import."""
 
 from .facts import Facts
 from .layers import Families, FetchedModels, GenaiPrices, Layer, ModelsDev

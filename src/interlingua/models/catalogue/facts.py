@@ -1,4 +1,4 @@
-"""What a layer of the catalogue says about one model: every field may be left open."""
+"""What a layer of the catalogue knows about one model: every field is optional."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Form = Literal["adaptive", "budget", "effort", "level", "toggle"]
 
 
 class Facts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Facts of one model. ``None``: this layer does not say.
+    """Facts about one model. ``None``: this layer does not know.
 
     ``rejects`` and ``rejects_while_thinking`` name fields of ``Request``; ``forces_while_thinking``: a call can be
-    forced then. ``thinking_forms`` are the ways in which reasoning can be asked for (a ``level`` is asking, an
-    ``effort`` may be about the answer as well); ``efforts`` the words that the model takes; ``budgets`` the least and
-    the most tokens of thought. ``prompt_caching``: takes cache marks (who caches unasked needs none). ``prefill``: the
-    conversation may end with the assistant's own words; False: it is refused then.
+    forced while thinking. ``thinking_forms`` are the ways to request reasoning (a ``level`` requests it, an ``effort``
+    may concern the answer as well); ``efforts`` the words that the model accepts; ``budgets`` the fewest and the most
+    tokens of reasoning. ``prompt_caching``: accepts cache marks (providers that cache by themselves need none).
+    ``prefill``: the conversation may end with a part of the assistant's answer; False: that is refused.
     """
 
     images: bool | None = None
@@ -51,7 +51,7 @@ class Facts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
 LIMITED = ("images", "documents", "audio", "video", "prompt_caching")
 
-# What each dialect has a word for. A model's own ability ends where its reader's language does.
+# The abilities that each dialect can express. A model cannot use what its dialect cannot express.
 CEILINGS: dict[str, tuple[str, ...]] = {
     "anthropic-messages": ("images", "documents", "prompt_caching"),
     "openai-chat": ("images", "documents", "audio", "prompt_caching"),
@@ -60,39 +60,39 @@ CEILINGS: dict[str, tuple[str, ...]] = {
     "ollama": ("images",),
     "bedrock-converse": ("images", "documents", "audio", "video", "prompt_caching"),
 }
-# The pictures that a dialect can name; the others name any.
+# The media types of images that a dialect can name; the other dialects can name any.
 IMAGE_TYPES: dict[str, tuple[str, ...]] = {
     "anthropic-messages": ("image/jpeg", "image/png", "image/gif", "image/webp"),
     "bedrock-converse": ("image/jpeg", "image/png", "image/gif", "image/webp"),
 }
-# Where not all servers of a dialect have a word for cache marks, those that do: ``cache_key`` in the dialect's quirks.
+# The servers that accept cache marks, for dialects where not all do: ``cache_key`` in the dialect's quirks.
 MARKING = {"openai-chat": frozenset({"openai", "openai-chat", "azure", "openrouter", "embedded"})}
 
-# A model that no layer knows is given the benefit of the doubt: the provider shall refuse it, not we.
+# An unknown model is assumed to be able to do everything: the provider may refuse a request, not we.
 UNKNOWN = Facts(
     images=True, documents=True, audio=True, video=True, thinking=True, structured_output=True, prompt_caching=True
 )
 
 
 def merged(*layers: Facts | None) -> Facts:
-    """One set of facts; where two layers speak of the same thing, the later wins."""
+    """The facts of all layers; where two layers know the same field, the later wins."""
     return reduce(_over, (layer for layer in layers if layer is not None), Facts())
 
 
 def _over(below: Facts, above: Facts) -> Facts:
-    said = {name: value for name, value in structs.asdict(above).items() if value is not None}
-    return structs.replace(below, **said)
+    known = {name: value for name, value in structs.asdict(above).items() if value is not None}
+    return structs.replace(below, **known)
 
 
 def capabilities(facts: Facts, dialect: str, provider: str | None = None) -> AdapterCapabilities:
-    """The facts as capabilities. Facts that no layer states are as for an unknown model."""
+    """The facts as capabilities. Missing facts are those of an unknown model."""
     known = structs.asdict(_over(UNKNOWN, facts))
     able: dict[str, Any] = {
         name: known[name] for name in AdapterCapabilities.__struct_fields__ if known.get(name) is not None
     }
     window, answer = facts.max_context_tokens, facts.max_output_tokens
     if window is not None and answer is not None:
-        able["max_output_tokens"] = min(window, answer)  # two layers may speak of different versions of a model
+        able["max_output_tokens"] = min(window, answer)  # two layers may describe different versions of a model
     able["known"] = facts != Facts()
     for ability in LIMITED:
         able[ability] = able[ability] and ability in CEILINGS.get(dialect, LIMITED)
@@ -103,6 +103,6 @@ def capabilities(facts: Facts, dialect: str, provider: str | None = None) -> Ada
 
 
 def _image_types(facts: Facts, dialect: str) -> tuple[str, ...]:
-    """What both the model takes and the dialect can name; empty where nobody says."""
-    takes, names = facts.image_types or (), IMAGE_TYPES.get(dialect, ())
-    return tuple(kind for kind in takes if kind in names) if takes and names else takes or names
+    """The media types that the model accepts and the dialect can name; empty if neither is known."""
+    accepted, names = facts.image_types or (), IMAGE_TYPES.get(dialect, ())
+    return tuple(kind for kind in accepted if kind in names) if accepted and names else accepted or names

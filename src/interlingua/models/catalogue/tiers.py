@@ -1,7 +1,7 @@
 """Tier names: one word for comparable models, so that a provider can be swapped without touching the model's name.
 
-The current choice of each provider, as data; ``models.yaml`` overrides it. Chosen by published price and rank in
-November 2026.
+The table has the current models of each provider, chosen by published price and rank in November 2026;
+``models.yaml`` overrides it.
 """
 
 from __future__ import annotations
@@ -55,6 +55,6 @@ _COLUMNS = ("deep", "balanced", "fast")
 
 
 def tier_model(provider: str, name: str) -> str | None:
-    """The model that a tier's name means at a provider; None if it is no tier or the provider has no row."""
+    """The model for a tier at a provider; None if the name is not a tier or the provider has no row."""
     tier, row = TIER_NAMES.get(name), TIERS.get(provider)
     return row[_COLUMNS.index(tier)] if tier is not None and row is not None else None

@@ -1,12 +1,12 @@
-"""How many tokens a prompt will be, or an answer is, without a network and without a tokenizer.
+"""Estimates of the tokens of a prompt or an answer, without a network and without a tokenizer.
 
-What is counted (``counting.py``) is weighed with a few coefficients per family of models and server (``families.py``,
-``weights.py``), fitted on half the sources of the recorded traffic and checked on the other half by
-``bench/fit_estimate.py``: the errors per provider are in ``docs/estimates.md``. A number that a provider reports
-always wins over these.
+The counts of features (``counting.py``) are multiplied by a few coefficients per family of models and server
+(``families.py``, ``weights.py``), fitted on half the sources of the recorded traffic and checked on the other half by
+``bench/fit_estimate.py``: the errors per provider are in ``docs/estimates.md``. A number that a provider reports is
+always preferred to an estimate.
 
-An estimate is of a prompt nobody has counted yet. Once a provider has reported counts, a client's own estimates follow
-them (``learning.py``).
+Once a provider has reported the tokens of some prompts, a client corrects its further estimates by them
+(``learning.py``).
 """
 
 from __future__ import annotations

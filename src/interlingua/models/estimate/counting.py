@@ -1,6 +1,6 @@
-"""What is counted in a prompt: text (``text.py``), and structure: turns, calls, tools, properties.
+"""The features that are counted in a prompt: text (``text.py``), and structure: turns, calls, tools, properties.
 
-Pictures, pages and seconds are measured (``pictures.py``, ``media.py``).
+The tokens of images, documents, sound and video are computed in ``pictures.py`` and ``media.py``.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ FEATURES = (
     # tools, and the schema of the answer
     "toolbox", "forced", "tools", "tool_properties", "tool_keywords", "tool_required", "tool_described", "tool_titled",
     "output", "output_words", "output_properties", "output_keywords",
-    # reasoning: whether it was asked for, what is shown of it, what is sealed (characters)
-    # thoughts of turns before the last question apart: most templates leave them out
+    # reasoning: whether it was requested, its visible text, the characters of its signatures and encrypted data
+    # thoughts of turns before the last question are counted apart, because most templates leave them out
     "thinking", "unthinking", "unstated", "thoughts", "thought_words", "old_thoughts", "old_thought_words", "sealed",
 )
 # fmt: on
@@ -61,15 +61,15 @@ QUIET = frozenset({"none", "minimal", "low"})
 
 
 class Tally(Counter[str]):
-    """Counts by kind; ``media`` are tokens already. The model matters only for pictures and the like."""
+    """Counts by feature; ``media`` is a number of tokens. ``model`` matters only for images, files and reasoning."""
 
     model: str = ""
 
 
 def counts(request: Request, model: str | None = None, *, idle_tools: bool = True, thoughts: bool = True) -> Tally:
-    """What is counted in a prompt, by kind.
+    """The features of a prompt.
 
-    ``idle_tools``: count tools also where the choice is ``none``. ``thoughts``: the server reads those it is sent.
+    ``idle_tools``: count the tools even if the choice is ``none``. ``thoughts``: count reasoning that is sent back.
     """
     tally = Tally(once=1)
     tally.model = (model or request.model or "").lower()
@@ -77,7 +77,7 @@ def counts(request: Request, model: str | None = None, *, idle_tools: bool = Tru
     _add_turns(tally, request.messages)
     led = bool(request.system or tally["system_turns"])
     tally["system"], tally["systemless"] = int(led), int(not led)
-    tally["blocks"] = max(0, tally["blocks"] - bool(request.system))  # those beyond one a turn
+    tally["blocks"] = max(0, tally["blocks"] - bool(request.system))  # only the blocks beyond one per turn
     choice = request.tool_choice.mode if request.tool_choice is not None else None
     if request.tools and (idle_tools or choice != "none"):
         tally["forced"] = int(choice in ("any", "specific"))
@@ -93,7 +93,7 @@ def counts(request: Request, model: str | None = None, *, idle_tools: bool = Tru
 
 
 def answer_counts(content: Iterable[Block]) -> Tally:
-    """What is counted in an answer."""
+    """The features of an answer."""
     tally = Tally()
     _add_blocks(tally, content)
     for kind in TEXT:
@@ -183,7 +183,7 @@ def _add_tools(tally: Tally, tools: Sequence[Tool]) -> None:
 
 
 def _add_schema(tally: Tally, schema: Any, kind: str) -> None:
-    """Names, descriptions and choices are text; types are structure."""
+    """Count a schema: names, descriptions and enum values as text; types as structure."""
     if _is_list(schema):
         for item in schema:
             _add_schema(tally, item, kind)
@@ -197,7 +197,7 @@ NAMING = ("properties", "$defs", "definitions")
 
 
 def _add_keyword(tally: Tally, key: str, value: Any, kind: str) -> None:
-    text_kind = "" if kind == "tool_" else kind  # what is said of an answer's fields weighs otherwise
+    text_kind = "" if kind == "tool_" else kind  # text in an answer's schema has weights of its own
     if key in DESCRIBING and isinstance(value, str):
         tally[kind + DESCRIBING[key]] += 1
         add_text(tally, value, text_kind)

@@ -1,4 +1,4 @@
-"""The estimates: what is counted, weighed by the row that holds for a server and a model."""
+"""The estimates: the counted features, multiplied by the weights for a server and a model."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def estimate_input_tokens(
     model: str | None = None,
     output_schema: dict[str, Any] | None = None,
 ) -> int:
-    """The tokens of a prompt, roughly. ``provider`` may also be a dialect's name; ``model`` makes it better."""
+    """An estimate of a prompt's tokens. ``provider`` may also be a dialect's name; ``model`` improves the estimate."""
     request = Request(messages=messages, tools=tools, system=system or (), output_schema=output_schema)
     return estimate_request(request, provider, model)
 
 
 def estimate_request(request: Request, provider: str, model: str | None = None) -> int:
-    """The same, of a whole request: its choice of tools and its thinking count too."""
+    """An estimate of a whole request's tokens, which also considers its tool choice and its thinking."""
     name = model or request.model
     row = tokenizer(provider, name)
     tally = counts(request, name or row, idle_tools=keeps_idle_tools(row), thoughts=counts_thoughts(provider))
@@ -42,7 +42,7 @@ def estimate_request(request: Request, provider: str, model: str | None = None) 
 
 
 def estimate_output(content: Iterable[Block], provider: str, model: str | None = None) -> int:
-    """The tokens of an answer, roughly. Reasoning that is not shown cannot be counted."""
+    """An estimate of an answer's tokens. Reasoning that is not shown is not included."""
     row = tokenizer(provider, model)
     tally = answer_counts(content)
     once, call = ANSWERS.get(row.partition("@")[0], ANSWERS["open"])
@@ -52,8 +52,8 @@ def estimate_output(content: Iterable[Block], provider: str, model: str | None =
 
 @lru_cache(maxsize=512)
 def tokenizer(provider: str, model: str | None) -> str:
-    """Which row of weights holds: the family at this server, else the family anywhere, else open models."""
+    """The name of the row of weights: that of the family at this server, else of the family, else ``open``."""
     place = server(provider)
     name = family(place, model)
-    behind = f"{name}@{place}"
-    return behind if behind in WEIGHTS else name if name in WEIGHTS else "open"
+    at_server = f"{name}@{place}"
+    return at_server if at_server in WEIGHTS else name if name in WEIGHTS else "open"

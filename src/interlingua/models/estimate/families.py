@@ -1,7 +1,7 @@
-"""Which models are counted alike, and where: the names of the rows in ``weights.py``.
+"""Which models count tokens alike: the names of the rows in ``weights.py``.
 
-A row is a family of models, or a family at one server (``gpt-5@openai-chat``) where that server counts
-otherwise. A hidden prompt belongs to the server that adds it, not to the model.
+A row is a family of models, or a family at one server (``gpt-5@openai-chat``) if that server counts differently, for
+instance because it adds a hidden prompt.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 __all__ = ["family", "counts_thoughts", "never_thinks", "keeps_idle_tools", "server"]
 
-# Model names by what is counted alike, the first that matches.
+# Patterns of model names, and their families; the first that matches is used.
 MODELS = (
     (r"claude-opus-4[.-]7", "claude-opus-4-7"),
     (r"claude-(fable|mythos|opus-4[.-][89]|[a-z]+-[5-9])", "claude-5"),
@@ -50,7 +50,7 @@ MODELS = (
     (r"sonar", "sonar"),
 )
 
-# Who serves it, if the model's name says nothing.
+# The family by provider, if the model's name matches no pattern.
 SERVERS = {
     "anthropic": "claude-5", "vertex-anthropic": "claude-5", "bedrock": "claude-5", "openai": "gpt-5",
     "openai-chat": "gpt-5", "azure": "gpt", "google": "gemini-3", "vertex": "gemini-3", "mistral": "mistral-small",
@@ -58,27 +58,27 @@ SERVERS = {
     "moonshot": "kimi", "kimi": "kimi", "zai": "glm",
 }  # fmt: skip
 
-# A dialect's name stands for its first speaker.
+# The provider that stands for a dialect.
 DIALECTS = {
     "anthropic-messages": "anthropic", "openai-responses": "openai", "gemini": "google", "bedrock-converse": "bedrock",
 }  # fmt: skip
 
-# Only their maker adds a prompt of its own to these; elsewhere they have rows of their own, without it.
+# Families to which only their maker adds a hidden prompt; at other servers they have rows of their own, without it.
 HOUSED = ("grok-3", "grok-4", "grok-4-3", "grok-4-fast")
 HOUSES = ("xai", "openrouter")
 ELSEWHERE = "-elsewhere"
 
-# Servers that drop the reasoning of earlier turns unread: vLLM, and those who run it (vllm-project/vllm#38488).
+# Servers that drop the reasoning of earlier turns: vLLM, and servers that run it (vllm-project/vllm#38488).
 WITHOUT_THOUGHTS = ("vllm", "gpustack")
 
-LONGEST_NAME = 200  # characters that patterns see: a name may come from outside, and some patterns look far ahead
+LONGEST_NAME = 200  # characters that patterns match: a name may come from outside, and some patterns look far ahead
 _MODELS = tuple((re.compile(pattern), name) for pattern, name in MODELS)
 _NEVER_THINKS = re.compile(r"deepseek-chat$|non-reasoning")
 _KEEPS = re.compile(r"gpt(?!-oss)|claude|gemini|grok")
 
 
 def family(provider: str, model: str | None) -> str:
-    """The family by the model's name, else by who serves it, else that of open models."""
+    """The family by the model's name, else by the provider, else ``open``."""
     name = (model or "")[:LONGEST_NAME].lower()
     found = next((row for pattern, row in _MODELS if pattern.search(name)), None)
     if found is None:
@@ -87,12 +87,12 @@ def family(provider: str, model: str | None) -> str:
 
 
 def server(provider: str) -> str:
-    """The server's name; that of a dialect stands for its first speaker."""
+    """The provider's name, given that of a provider or a dialect."""
     return DIALECTS.get(provider, provider)
 
 
 def never_thinks(model: str) -> bool:
-    """Whether the model's name says that it does not think, so that nothing needs to be said of it."""
+    """Whether the model's name says that it does not think, so that the server writes no instruction about it."""
     return _NEVER_THINKS.search(model[:LONGEST_NAME]) is not None
 
 
@@ -102,5 +102,5 @@ def counts_thoughts(provider: str) -> bool:
 
 
 def keeps_idle_tools(row: str) -> bool:
-    """Whether tools are in the prompt although the choice is ``none``: open models are not told of them."""
+    """Whether tools are in the prompt even if the choice is ``none``; for open models they are left out."""
     return _KEEPS.match(row) is not None

@@ -1,8 +1,8 @@
-"""Estimates that learn from what a provider reports.
+"""Estimates that learn from the counts that a provider reports.
 
-No count of a prompt can tell what a server adds to it unseen, and some add a prompt of their own that they change at
-will; nor which model a deployment's name stands for. The next answer tells both. So a client remembers what the last
-answers of each model reported beside what was estimated, and the one nearest in size corrects the next estimate.
+Some servers add a hidden prompt that they may change at any time, and the name of a deployment does not show its model.
+The next answer's usage shows the effect of both. So a client remembers the reported and the estimated tokens of each
+model's last prompts, and the one nearest in size corrects the next estimate.
 """
 
 from __future__ import annotations
@@ -16,29 +16,32 @@ from ...types.request import Request
 from ...types.tools import ToolDefinition
 from .estimating import estimate_request
 
-__all__ = ["Learner", "Told", "corrected"]
+__all__ = ["Count", "Learner", "corrected"]
 
 LAST = 4
-"""So many answers of a kind are remembered: servers change what they add."""
+"""How many counts of a kind are remembered; few, because servers change what they add."""
 CLOSE = 0.05
-"""Of the count: an estimate that was no further off is right, and what it missed is that prompt's own."""
+"""An error below this share of the reported count is due to that prompt alone, and corrects nothing."""
 MOST_KINDS = 128
 HELD = frozenset({"previous_response_id", "conversation", "prompt", "mcp_servers", "cachedContent", "container"})
-"""Names, in any protocol, of what a server holds of a prompt: then its count is of more than was sent."""
+"""Fields, in any protocol, that refer to a part of the prompt on the server, so that it counts more than was sent."""
 UNCOUNTED = (DocumentBlock, AudioBlock, VideoBlock, ServerToolUseBlock, OpaqueBlock)
-"""What is hardly more than guessed: how far that was off tells nothing of other prompts."""
+"""Blocks whose tokens are only guessed, so that the error of such a prompt is no guide for other prompts."""
 
 
-class Told(NamedTuple):
-    """A prompt that was counted: by us, and by the provider."""
+class Count(NamedTuple):
+    """The tokens of a prompt, as we estimated and as the provider reported them."""
 
     estimated: int
     reported: int
 
 
-def corrected(estimate: int, seen: Iterable[Told]) -> int:
-    """By the prompt nearest in size. What it had more, the server adds to all alike; less is fewer tokens a word."""
-    near = min(seen, key=lambda told: abs(told.estimated - estimate))
+def corrected(estimate: int, counts: Iterable[Count]) -> int:
+    """The estimate, corrected by the count nearest in size.
+
+    A surplus is added, because servers add the same to every prompt; a deficit scales it: fewer tokens per word.
+    """
+    near = min(counts, key=lambda count: abs(count.estimated - estimate))
     more = near.reported - near.estimated
     if abs(more) <= CLOSE * near.reported:
         return estimate
@@ -46,20 +49,20 @@ def corrected(estimate: int, seen: Iterable[Told]) -> int:
 
 
 class _Kind:
-    """The prompts of one model, with tools or without: a server may add much to tools."""
+    """The counts of one model, with tools or without: a server may add much to tools."""
 
-    __slots__ = ("last", "seen")
+    __slots__ = ("counts", "last")
 
     def __init__(self) -> None:
-        self.seen: deque[Told] = deque(maxlen=LAST)
+        self.counts: deque[Count] = deque(maxlen=LAST)
         self.last: tuple[Request, int] | None = None
 
 
 class Learner:
-    """What one provider reported.
+    """Corrects the estimates for one provider by the tokens that it reported.
 
-    Before the first question nothing is kept, and nothing is counted before the next: then only the last prompt of
-    each kind, so that calls stay cheap.
+    To keep calls cheap, nothing is remembered before the first estimate. Later a call only remembers the last prompt of
+    its kind, which the next estimate counts.
     """
 
     def __init__(self, provider: str) -> None:
@@ -67,7 +70,7 @@ class Learner:
         self._kinds: dict[tuple[str | None, bool], _Kind] | None = None
 
     def observe(self, request: Request, reported: int) -> None:
-        """The provider says so many tokens of a prompt."""
+        """Remember how many tokens the provider reported for a prompt."""
         kinds = self._kinds
         if kinds is None or reported <= 0:
             return
@@ -76,24 +79,24 @@ class Learner:
             kinds.setdefault(key, _Kind()).last = request, reported
 
     def estimate(self, request: Request) -> int:
-        """As ``estimate_request``, and as the provider has counted lately."""
+        """``estimate_request``, corrected by the provider's last counts."""
         if self._kinds is None:
             self._kinds = {}
         guess = estimate_request(request, self.provider)
         has_tools = bool(request.tools)
-        seen = self._seen(request.model, has_tools) or self._seen(request.model, not has_tools)
-        return corrected(guess, seen) if seen else guess
+        counts = self._counts(request.model, has_tools) or self._counts(request.model, not has_tools)
+        return corrected(guess, counts) if counts else guess
 
-    def _seen(self, model: str | None, has_tools: bool) -> deque[Told]:
+    def _counts(self, model: str | None, has_tools: bool) -> deque[Count]:
         kind = (self._kinds or {}).get((model, has_tools)) or _Kind()
         last, kind.last = kind.last, None
         if last is not None and _is_whole(last[0]):
-            kind.seen.append(Told(estimate_request(last[0], self.provider), last[1]))
-        return kind.seen
+            kind.counts.append(Count(estimate_request(last[0], self.provider), last[1]))
+        return kind.counts
 
 
 def _is_whole(request: Request) -> bool:
-    """Whether all of the prompt was sent, and can be counted."""
+    """Whether the request held the whole prompt, and all of it can be counted."""
     if any(type(tool) is not ToolDefinition for tool in request.tools):
         return False
     if any(not HELD.isdisjoint(residue) for residue in request.extras.values()):

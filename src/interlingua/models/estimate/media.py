@@ -1,4 +1,4 @@
-"""Documents, sound and video: how many pages or seconds, from their bytes, and what one costs. Rough."""
+"""Rough tokens of documents, sound and video: their pages or seconds, read from the bytes, times a rate per model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OTHERWISE = (800, 25, 260)
 
 
 def media_tokens(kind: str, data: str | None, model: str) -> int:
-    """The tokens of a document, of sound or of a video (``kind`` is the block's tag). No data: of a usual length."""
+    """The tokens of a document, sound or video (``kind`` is the block's tag); of a usual length if there is no data."""
     page, sound, video = next((rates for pattern, rates in RATES if pattern.search(model)), OTHERWISE)
     if kind == "document":
         return page * (USUAL_PAGES if data is None else _pages(_bytes(data)))
@@ -45,7 +45,7 @@ def _bytes(data: str) -> bytes:
 
 
 def _pages(data: bytes) -> int:
-    """At least one: the page marks of newer files may be compressed."""
+    """The pages of a PDF; at least one, because newer files may compress the marks of pages."""
     return max(1, len(PAGE.findall(data)))
 
 

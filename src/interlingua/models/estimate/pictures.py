@@ -1,4 +1,4 @@
-"""Pictures: their size, from the first bytes, and their tokens, by the rules that providers publish."""
+"""The size of images, read from their first bytes, and their tokens by the rules that providers publish."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["USUAL_SIZE", "known_picture_size", "picture_size", "picture_tokens"]
 
 USUAL_SIZE = (1024, 1024)
 HEAD = 87_380
-"""Characters, four for three bytes: the frame of a JPEG stands behind its colour profile and thumbnail."""
+"""How many base64 characters are read: the size of a JPEG is behind its colour profile and thumbnail."""
 JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def picture_size(data: str) -> tuple[int, int]:
-    """Width and height of a base64 picture, read from its first bytes; a usual size where they do not tell."""
+    """The width and height of a base64 image, read from its first bytes; a usual size if they do not show it."""
     return known_picture_size(data) or USUAL_SIZE
 
 
 def known_picture_size(data: str) -> tuple[int, int] | None:
-    """The same; None where they do not tell."""
+    """The width and height of a base64 image, read from its first bytes; None if they do not show it."""
     try:
         head = a2b_base64(data[:HEAD])
     except ValueError:
@@ -36,7 +36,7 @@ def known_picture_size(data: str) -> tuple[int, int] | None:
 
 
 SIZES = (
-    # the first bytes, where the size stands, how
+    # first bytes, position of the size, its format
     (b"\x89PNG", 16, ">II"),
     (b"GIF8", 6, "<HH"),
     (b"RIFF", 26, "<HH"),  # WebP, the usual lossy kind
@@ -54,7 +54,7 @@ def _jpeg_size(head: bytes) -> tuple[int, int] | None:
 
 
 Rule = Callable[[int, int, bool], float]
-"""Width, height, and whether the caller asked the model to look only roughly."""
+"""The tokens of an image from its width, its height, and whether low detail was requested."""
 
 
 def _flat(tokens: float) -> Rule:
@@ -62,7 +62,7 @@ def _flat(tokens: float) -> Rule:
 
 
 def _pixels(each: float, edge: int = 1568, most: int = 1568) -> Rule:
-    """So many pixels a token, once the longer edge fits."""
+    """One token for ``each`` pixels, after the longer edge is scaled down to ``edge``."""
 
     def tokens(width: int, height: int, low: bool) -> float:
         fit = min(1.0, edge / max(width, height))
@@ -76,7 +76,7 @@ def _patches(each: float, side: int = 32, most: int = 1536) -> Rule:
 
 
 def _tiles(once: float, each: float) -> Rule:
-    """Squares of 512, once it fits into 2048 and its shorter edge into 768."""
+    """``each`` tokens per square of 512, after the image is scaled to fit 2048 and its shorter edge to 768."""
 
     def tokens(width: int, height: int, low: bool) -> float:
         if low:
@@ -88,7 +88,7 @@ def _tiles(once: float, each: float) -> Rule:
 
 
 def _crops(each: float) -> Rule:
-    """The whole, and squares of two thirds of the shorter edge; a small one is only the whole."""
+    """``each`` tokens for the whole image, and per square of two thirds of the shorter edge, unless it is small."""
 
     def tokens(width: int, height: int, low: bool) -> float:
         if max(width, height) <= 384:
@@ -99,7 +99,7 @@ def _crops(each: float) -> Rule:
     return tokens
 
 
-# By the providers' pages on vision, or, where they do not say, by what recordings of the fitted half leave over.
+# From the providers' pages on vision, or, if they have no rule, fitted on the recordings.
 RULES = tuple(
     (re.compile(pattern), rule)
     for pattern, rule in (
@@ -126,6 +126,6 @@ OTHERWISE = _tiles(85, 170)
 
 
 def picture_tokens(width: int, height: int, model: str, *, low: bool = False) -> int:
-    """The tokens of one picture. ``low``: the caller asked the model to look only roughly."""
+    """The tokens of one image. ``low``: low detail was requested."""
     rule = next((rule for pattern, rule in RULES if pattern.search(model[:LONGEST_NAME])), OTHERWISE)
     return round(rule(max(1, width), max(1, height), low))

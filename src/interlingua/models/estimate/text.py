@@ -1,7 +1,7 @@
-"""Text, cut as tokenizers cut it before they look anything up: words, numbers, signs, breaks, foreign letters.
+"""Counts text as tokenizers split it before the lookup: words, numbers, signs, line breaks, non-English letters.
 
-A word is nearly always one token, in every tokenizer that can be looked into. Characters are first mapped to a few
-kinds; runs are then counted by where they start, which needs no pattern and is fast.
+In every published tokenizer a word is nearly always one token. Characters are first mapped to a few kinds; runs are
+then counted by their starts, which is fast because it needs no regular expression.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add_text(tally: Counter[str], text: str, kind: str = "") -> None:
 
 
 def _add_numbers(tally: Counter[str], cases: str, kind: str) -> None:
-    """Some tokenizers cut numbers into threes, some into digits; a space before a number is a token of its own."""
+    """Count numbers: some tokenizers split them into threes, some into digits; a space before one is a token."""
     threes = cases.replace("000", "3")
     tally[f"{kind}digits"] += threes.count("3") + threes.count("0") - threes.count("00")
     tally[f"{kind}numerals"] += cases.count("0")
@@ -44,12 +44,12 @@ def _add_numbers(tally: Counter[str], cases: str, kind: str) -> None:
 
 
 def _gaps(cases: str) -> int:
-    """Runs of two spaces or more, about: very long ones count a few times."""
+    """The approximate number of runs of two spaces or more; very long runs count several times."""
     return cases.replace("    ", "  ").replace("    ", "  ").replace("   ", "  ").count("  ")
 
 
 class _Kinds(dict[int, str]):
-    """A table for ``str.translate`` that asks once for each character that it meets."""
+    """A table for ``str.translate`` that computes the kind of each character on first use."""
 
     def __init__(self, kind_of: Callable[[int], str]) -> None:
         super().__init__()

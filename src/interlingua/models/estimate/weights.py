@@ -1,4 +1,4 @@
-"""The coefficients. Written by ``bench/fit_estimate.py --write``."""
+"""The coefficients of the estimates. Written by ``bench/fit_estimate.py --write``."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
         0.109, 0.537, 1, 3.01, 8.56, 5.24, 7.46, 5.13, 0, 32, 8, 5.84, 0, 7.54, 1.78, 0, 0, 0, 0, 1.6, 0, 0, 51.9,
         1.33, 1.57, 0.0613, 0),
 }
-# an answer beyond its text: once, and per call
+# the tokens of an answer besides its text: once, and per call
 ANSWERS: dict[str, tuple[float, float]] = {
     "claude-3": (3.8, 23.2),
     "claude-3-5": (2.1, 40.0),

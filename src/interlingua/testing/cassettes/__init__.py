@@ -1,6 +1,6 @@
 """Cassettes: record a client's exchanges once, then play them back without a network and without a key.
 
-A transport is wrapped, so that everything above it is real: translation, framing, retries, cancellation. The file is
+Only the transport is wrapped; everything above it is real: translation, framing, retries, cancellation. The file is
 plain JSON that can be read in a review: bodies as JSON, streams as lines of text, keys as asterisks.
 
     with Cassette("cassettes/weather.json") as tape:

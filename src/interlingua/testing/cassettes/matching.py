@@ -1,4 +1,4 @@
-"""Whether a request is the recorded one, and where it differs if it is not."""
+"""Whether a request matches a recorded one, and where they differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 80
 
 
 class Difference(NamedTuple):
-    """One place, what was recorded there and what was sent."""
+    """One place where two requests differ, with the recorded and the sent value."""
 
     path: str
     recorded: Json
@@ -32,7 +32,7 @@ class Difference(NamedTuple):
 
 
 def differences(recorded: Asked, sent: Asked, ignore: Sequence[str] = ()) -> list[Difference]:
-    """All places in which two requests differ. ``ignore`` are paths in the body; ``*`` stands for any one step."""
+    """All places where two requests differ. ``ignore`` are paths in the body; ``*`` stands for any one step."""
     found = [
         Difference(name, getattr(recorded, name), getattr(sent, name))
         for name in ("method", "url")
@@ -43,7 +43,7 @@ def differences(recorded: Asked, sent: Asked, ignore: Sequence[str] = ()) -> lis
 
 
 def nearest(recorded: Sequence[Asked], sent: Asked, ignore: Sequence[str] = ()) -> tuple[int, list[Difference]]:
-    """The recording with the fewest differences; another method or URL counts more than any body."""
+    """The index of the recording with the fewest differences, and these. Another method or URL counts most."""
 
     def distance(found: list[Difference]) -> tuple[int, int]:
         elsewhere = sum(difference.path in ("method", "url") for difference in found)
@@ -77,7 +77,7 @@ def _fits(path: tuple[str, ...], pattern: list[str]) -> bool:
 
 
 def _weight(value: Json) -> int:
-    """How many values there are in one."""
+    """The number of values in a value, itself included."""
     inner = value.values() if is_object(value) else value if is_array(value) else ()
     return (value is not ABSENT) + sum(map(_weight, inner))
 

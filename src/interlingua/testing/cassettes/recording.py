@@ -1,7 +1,7 @@
-"""One recorded exchange, as it stands in the file.
+"""One recorded exchange, as it is in the file.
 
-A body is in one of three fields: ``json``; ``lines`` (text, cut at each line feed); ``base64`` (anything else, chunk by
-chunk, which is how AWS's binary frames are kept).
+A body is in one of three fields: ``json``; ``lines`` (text, split at each line feed); ``base64`` (anything else, one
+item per chunk, such as AWS's binary frames).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Asked", "CassetteError", "File", "Problem", "Recording", "Told", "ch
 
 
 class CassetteError(Exception):
-    """A request that was not recorded, or a cassette that cannot be used; never an answer of a provider."""
+    """Raised for a request that was not recorded, or a cassette that cannot be used; never for a provider's answer."""
 
 
 class Asked(Struct, omit_defaults=True, kw_only=True):
-    """A request. Only method, URL and body are compared; of the headers all but the harmless are masked."""
+    """A request. Only method, URL and body are compared. Header values are masked, except harmless ones."""
 
     method: str
     url: str
@@ -43,14 +43,14 @@ class Problem(Struct, omit_defaults=True):
     retryable: bool = True
 
     def error(self) -> AdapterError:
-        """The failure, to be raised again."""
+        """The error, to be raised again."""
         return error_type(self.error_class)(self.message, error_class=self.error_class, retryable=self.retryable)
 
 
 class Told(Struct, omit_defaults=True, kw_only=True):
-    """An answer. ``status`` 0: there was none. ``problem``: what broke, after the body if there is one.
+    """An answer. ``status`` 0: there was none. ``problem``: how the connection failed, after the body if there is one.
 
-    ``left``: the reader went away before the end, so what would have come is not known.
+    ``left``: the client stopped reading before the end, so the rest of the answer is not known.
     """
 
     status: int = 0
@@ -70,16 +70,16 @@ class Recording(Struct):
 
 
 class File(Struct):
-    """All of it; ``cassette`` is the version of the format."""
+    """The whole file; ``cassette`` is the version of its format."""
 
     cassette: int
     recordings: list[Recording]
 
 
 def form_of(chunks: Iterable[bytes], kind: str) -> dict[str, Json]:
-    """A body in the most readable of its forms that loses nothing. ``kind`` is its content type."""
-    heard = [chunk for chunk in chunks if chunk]
-    body = b"".join(heard)
+    """A body in the most readable form that loses nothing. ``kind`` is its content type."""
+    parts = [chunk for chunk in chunks if chunk]
+    body = b"".join(parts)
     if not body:
         return {}
     if "json" in kind and "ndjson" not in kind:
@@ -90,11 +90,11 @@ def form_of(chunks: Iterable[bytes], kind: str) -> dict[str, Json]:
     try:
         return {"lines": body.decode().split("\n")}
     except UnicodeError:
-        return {"base64": [b64encode(chunk).decode() for chunk in heard]}
+        return {"base64": [b64encode(chunk).decode() for chunk in parts]}
 
 
 def chunks_of(body: Asked | Told) -> list[bytes]:
-    """The bytes again: JSON in one chunk, text line by line, anything else as it came."""
+    """The bytes of a recorded body: JSON in one chunk, text line by line, anything else in the recorded chunks."""
     if body.json is not UNSET:
         return [msgspec.json.encode(body.json)]
     if body.lines is not None:

@@ -1,4 +1,5 @@
-"""What may be written down. Headers are kept by a list of the harmless, so that a new kind of key is not a leak."""
+"""Removing keys from what is recorded. Only headers on a list of harmless ones are kept, so that no new kind of key
+leaks."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ HARMLESS = frozenset(
     {"content-type", "accept", "anthropic-version", "anthropic-beta", "openai-beta", "x-should-retry", "retry-after-ms"}
     | {"retry-after", "date", "x-amzn-errortype", "request-id", "x-request-id", "x-amzn-requestid"}
 )
-"""Of requests and answers. Of a request any other is masked, of an answer left out."""
+"""Headers that are recorded. Any other header of a request is masked, any other of an answer is left out."""
 
 NOISE = frozenset({"user-agent", "content-length", "host", "connection", "accept-encoding"})
 MORE_KEY_WORDS = KEY_PARAMETERS | {"sig", "signature", "secret", "password", "x-amz-signature", "x-amz-security-token"}
@@ -29,15 +30,15 @@ BODY_KEYS = re.compile(
     r"^(api[-_]?key|key|token|secret|password)$|(api[-_]?key|[-_](secret|password|auth|token))$", re.IGNORECASE
 )
 KEY_LIKE = re.compile(r"(?=.*\d)\S+")
-"""No spaces, and a digit: not a word that answers may hold by chance."""
+"""Text without spaces and with a digit: any other might be a word that answers contain by chance."""
 
 
 class Scrubber:
-    """Knows keys by where they are sent: what stands in a header that is not harmless, or in a body under the name of
-    a key, is masked wherever it stands.
+    """Learns keys from where they are sent, and masks them everywhere.
 
-    ``secrets`` are further strings to mask. ``aliases`` give machines other names: ``{"http://127.0.0.1:41234":
-    "http://llama.test"}`` keeps a port that changes out of the file.
+    A key is the value of a header that is not harmless, or of a field of a body that is named like a key. ``secrets``
+    are further strings to mask. ``aliases`` rename hosts: ``{"http://127.0.0.1:41234": "http://llama.test"}`` keeps a
+    port that changes out of the file.
     """
 
     def __init__(self, secrets: Iterable[str] = (), aliases: Mapping[str, str] | None = None) -> None:
@@ -63,7 +64,7 @@ class Scrubber:
         return text
 
     def json(self, value: Json) -> Json:
-        """A JSON value, every string of it scrubbed."""
+        """A JSON value with every string scrubbed."""
         if isinstance(value, str):
             return self.text(value)
         if is_array(value):
@@ -80,24 +81,24 @@ class Scrubber:
         return self.text(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, "")))
 
     def request_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Harmless values, and the names of the others."""
+        """The headers of a request: harmless ones with their values, the others masked."""
         kept = {name.lower(): value for name, value in headers.items() if name.lower() not in NOISE}
         return {name: self.text(value) if name in HARMLESS else MASK for name, value in sorted(kept.items())}
 
     def answer_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """What is harmless and means something; a date only where a date to wait for stands beside it."""
+        """The harmless headers of an answer; ``date`` only beside ``retry-after``, which may be a date too."""
         kept = {name: self.text(value) for name, value in sorted(headers.items()) if name in HARMLESS}
         if "retry-after" not in kept:
             kept.pop("date", None)
         return kept
 
     def holds_secret(self, data: bytes) -> bool:
-        """Whether a key stands in bytes that cannot be rewritten."""
+        """Whether bytes, which cannot be rewritten, contain a key."""
         return any(secret.encode() in data for secret in self._secrets)
 
 
 def _keys(name: str, value: str) -> list[str]:
-    """A header's value, if it may be a key; and of one that names its scheme, the words of it that may be."""
+    """The value of a header if it may be a key, and for a header with a scheme, the words of it that may be keys."""
     if not KEY_HEADERS.search(name):
         return [value] if KEY_LIKE.fullmatch(value) else []
     parts = [part for part in re.split(r"[\s,=]+", value) if KEY_LIKE.fullmatch(part)]
@@ -112,7 +113,7 @@ def _parsed(body: bytes) -> Json:
 
 
 def _keys_in(value: Json) -> Iterator[str]:
-    """The strings of a body that stand under the name of a key: ``options["body"]`` may put some there."""
+    """The strings in a body whose field is named like a key: ``options["body"]`` may contain some."""
     if is_object(value):
         for name, item in value.items():
             if isinstance(item, str) and BODY_KEYS.search(name):

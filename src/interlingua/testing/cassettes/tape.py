@@ -1,4 +1,4 @@
-"""The cassette: which exchanges there are, which were played, and what becomes of the file."""
+"""The cassette: its exchanges, which of them were played, and reading and writing the file."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from .wrapping import AsyncTapeTransport, TapeTransport
 __all__ = ["Cassette", "Mode", "Take", "UnusedRecordings"]
 
 Mode = Literal["none", "once", "all"]
-"""What is recorded: nothing; all, if there is no cassette yet; everything anew."""
+"""``none`` never records; ``once`` records if there is no cassette yet; ``all`` records everything again."""
 VERSION = 1
 SHOWN = 5
 
 
 class UnusedRecordings(UserWarning):
-    """A cassette holds exchanges that nobody asked for."""
+    """A cassette holds exchanges that were not requested."""
 
 
 class Take:
-    """An exchange while it is recorded: what is heard of it, and how it ends."""
+    """An exchange while it is recorded: the request, the answer so far, and how it ended."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, request: Asked) -> None:
+        self.request = request
         self.status, self.headers = 0, dict[str, str]()
-        self.heard: list[bytes] = []
+        self.chunks: list[bytes] = []
         self.problem: AdapterError | None = None
         self.over, self.left = False, True
 
     def replied(self, status: int, headers: Mapping[str, str]) -> None:
-        """The head of the answer is there."""
+        """Record the status and the headers of the answer."""
         self.status, self.headers = status, dict(headers)
 
     def end(self, problem: AdapterError | None = None, *, left: bool = False) -> None:
-        """No more comes, and only the first reason counts."""
+        """End the answer. Only the first call has an effect."""
         if not self.over:
             self.over, self.left, self.problem = True, left, problem
 
@@ -55,10 +55,10 @@ class Take:
 class Cassette:
     """Recordings in a file, and transports that make or play them.
 
-    ``once`` records if there is no file, else plays; ``none`` plays only; ``all`` records anew. Playing, each request
-    takes the first unused recording with its method, URL and body (as JSON; ``ignore`` names paths in it that do not
-    count, e.g. ``"metadata/user_id"`` or ``"messages/*/id"``). The file is written when the ``with`` is left without
-    an error. ``secrets`` and ``aliases``: see ``Scrubber``.
+    ``once`` records if there is no file, else plays; ``none`` only plays; ``all`` records again. When playing, each
+    request takes the first unused recording with its method, URL and body (as JSON; ``ignore`` names paths in it that
+    are not compared, e.g. ``"metadata/user_id"`` or ``"messages/*/id"``). The file is written when the ``with`` is left
+    without an error. ``secrets`` and ``aliases``: see ``Scrubber``.
     """
 
     def __init__(
@@ -79,41 +79,41 @@ class Cassette:
         self._unused = list(range(len(self.recordings)))
 
     def transport(self, inner: Transport | None = None) -> TapeTransport:
-        """For ``Client``. Without an ``inner`` one, recording uses the usual network."""
+        """A transport for ``Client``. Without ``inner``, recording uses the default transport."""
         return TapeTransport(self, inner)
 
     def async_transport(self, inner: AsyncTransport | None = None) -> AsyncTapeTransport:
-        """For ``AsyncClient``."""
+        """A transport for ``AsyncClient``. Without ``inner``, recording uses the default transport."""
         return AsyncTapeTransport(self, inner)
 
     # -------------------------------------------------------------------------------------------------- playing
 
     @property
     def unused(self) -> list[Recording]:
-        """The recordings that nobody has asked for yet."""
+        """The recordings that were not requested yet."""
         return [self.recordings[index] for index in self._unused]
 
     def play(self, request: HttpRequest) -> Told:
-        """The recorded answer; raises with the nearest difference if there is none."""
+        """The recorded answer. Raises ``CassetteError``, which shows the nearest recording, if there is none."""
         with self._lock:
-            asked = self._asked(request)
+            sent = self._scrubbed(request)
             for index in self._unused:
-                if not differences(self.recordings[index].request, asked, self.ignore):
+                if not differences(self.recordings[index].request, sent, self.ignore):
                     self._unused.remove(index)
                     return self.recordings[index].response
-            raise CassetteError(self._mismatch(asked))
+            raise CassetteError(self._mismatch(sent))
 
-    def _mismatch(self, asked: Asked) -> str:
-        what = f"{asked.method} {asked.url} is not recorded in {self.path}"
+    def _mismatch(self, sent: Asked) -> str:
+        what = f"{sent.method} {sent.url} is not recorded in {self.path}"
         again = 'If the change is meant, record anew with mode="all", or without the file.'
         if not self.recordings:
             return f"{what}, which is empty. {again}"
-        index, found = nearest([each.request for each in self.recordings], asked, self.ignore)
+        index, found = nearest([each.request for each in self.recordings], sent, self.ignore)
         number = f"recording {index + 1} of {len(self.recordings)}"
         if not found:
             return f"{what} once more: {number} fits, and was played already. {again}"
         if self._unused:
-            place, found = nearest([each.request for each in self.unused], asked, self.ignore)
+            place, found = nearest([each.request for each in self.unused], sent, self.ignore)
             number = f"recording {self._unused[place] + 1} of {len(self.recordings)}"
         return f"{what}. The nearest, {number}, differs at\n{_listed(found)}\n{again}"
 
@@ -122,17 +122,17 @@ class Cassette:
     def take(self, request: HttpRequest) -> Take:
         """Begin to record an exchange."""
         with self._lock:
-            self._takes.append(Take(self._asked(request)))
+            self._takes.append(Take(self._scrubbed(request)))
             return self._takes[-1]
 
     def save(self) -> None:
-        """Write the file. What is still being read is kept as far as it was heard."""
-        self.recordings = [Recording(take.asked, self._told(take)) for take in self._takes]
+        """Write the file. An answer that is still being read is written as far as it was read."""
+        self.recordings = [Recording(take.request, self._answer(take)) for take in self._takes]
         data = msgspec.json.encode(File(VERSION, self.recordings))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_bytes(msgspec.json.format(data, indent=2) + b"\n")
 
-    def _asked(self, request: HttpRequest) -> Asked:
+    def _scrubbed(self, request: HttpRequest) -> Asked:
         scrubber = self._scrubber
         scrubber.learn(request)
         kind = next((value for name, value in request.headers.items() if name.lower() == "content-type"), "json")
@@ -143,11 +143,11 @@ class Cassette:
             **scrubber.json(form_of([request.body], kind)),
         )
 
-    def _told(self, take: Take) -> Told:
+    def _answer(self, take: Take) -> Told:
         scrubber, problem = self._scrubber, take.problem
-        form = form_of(take.heard, take.headers.get("content-type", ""))
-        if "base64" in form and scrubber.holds_secret(b"".join(take.heard)):
-            raise CassetteError(f"a binary answer to {take.asked.url} repeats a key; {self.path} was not written")
+        form = form_of(take.chunks, take.headers.get("content-type", ""))
+        if "base64" in form and scrubber.holds_secret(b"".join(take.chunks)):
+            raise CassetteError(f"a binary answer to {take.request.url} repeats a key; {self.path} was not written")
         return Told(
             status=take.status,
             headers=scrubber.answer_headers(take.headers),

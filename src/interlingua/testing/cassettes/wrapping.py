@@ -1,4 +1,4 @@
-"""The transports of a cassette, in both kinds: they pass on and listen, or play what was heard."""
+"""The transports of a cassette, synchronous and asynchronous: they record an inner transport, or play a recording."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncTapeTransport", "TapeTransport"]
 
 
-class _Heard:
+class _Recorded:
     """A reply that is recorded while it is read."""
 
     def __init__(self, take: Take, status: int, headers: Mapping[str, str]) -> None:
@@ -25,7 +25,7 @@ class _Heard:
         take.replied(status, headers)
 
 
-class _AsyncHeard(_Heard):
+class _AsyncRecorded(_Recorded):
     def __init__(self, take: Take, reply: AsyncReply) -> None:
         super().__init__(take, reply.status, reply.headers)
         self.reply, self._chunks = reply, reply.chunks()
@@ -45,7 +45,7 @@ class _AsyncHeard(_Heard):
         except AdapterError as problem:
             self.take.end(problem)
             raise
-        self.take.heard.append(chunk)
+        self.take.chunks.append(chunk)
         return chunk
 
     async def drain(self) -> None:
@@ -57,7 +57,7 @@ class _AsyncHeard(_Heard):
         self.reply.close()
 
 
-class _BlockingHeard(_Heard):
+class _BlockingRecorded(_Recorded):
     def __init__(self, take: Take, reply: Reply) -> None:
         super().__init__(take, reply.status, reply.headers)
         self.reply = reply
@@ -65,7 +65,7 @@ class _BlockingHeard(_Heard):
     def chunks(self) -> Iterator[bytes]:
         try:
             for chunk in self.reply.chunks():
-                self.take.heard.append(chunk)
+                self.take.chunks.append(chunk)
                 yield chunk
         except AdapterError as problem:
             self.take.end(problem)
@@ -82,19 +82,19 @@ class _BlockingHeard(_Heard):
 
 
 class _Played:
-    """A recorded answer."""
+    """A reply that is played from a recording."""
 
-    def __init__(self, told: Told, tape: Cassette) -> None:
-        self.status, self.headers = told.status, told.headers
-        self._told, self._tape = told, tape
+    def __init__(self, answer: Told, tape: Cassette) -> None:
+        self.status, self.headers = answer.status, answer.headers
+        self._answer, self._tape = answer, tape
         self._chunks = self._bytes()
 
     def _bytes(self) -> Iterator[bytes]:
-        yield from chunks_of(self._told)
-        if self._told.problem is not None:
-            raise self._told.problem.error()
-        if self._told.left:
-            raise _unheard(self._tape)
+        yield from chunks_of(self._answer)
+        if self._answer.problem is not None:
+            raise self._answer.problem.error()
+        if self._answer.left:
+            raise _incomplete(self._tape)
 
     def close(self) -> None: ...
 
@@ -123,7 +123,7 @@ class _BlockingPlayed(_Played):
 
 
 class AsyncTapeTransport:
-    """For ``AsyncClient``."""
+    """The transport of a cassette for ``AsyncClient``."""
 
     def __init__(self, tape: Cassette, inner: AsyncTransport | None) -> None:
         self._tape, self._inner = tape, inner
@@ -136,7 +136,7 @@ class AsyncTapeTransport:
         assert self._inner is not None
         take = self._tape.take(request)
         try:
-            return _AsyncHeard(take, await self._inner.send(request))
+            return _AsyncRecorded(take, await self._inner.send(request))
         except AdapterError as problem:
             take.end(problem)
             raise
@@ -147,7 +147,7 @@ class AsyncTapeTransport:
 
 
 class TapeTransport:
-    """For ``Client``."""
+    """The transport of a cassette for ``Client``."""
 
     def __init__(self, tape: Cassette, inner: Transport | None) -> None:
         self._tape, self._inner = tape, inner
@@ -160,7 +160,7 @@ class TapeTransport:
         assert self._inner is not None
         take = self._tape.take(request)
         try:
-            return _BlockingHeard(take, self._inner.send(request, abort))
+            return _BlockingRecorded(take, self._inner.send(request, abort))
         except AdapterError as problem:
             take.end(problem)
             raise
@@ -171,12 +171,12 @@ class TapeTransport:
 
 
 def _answer(tape: Cassette, request: HttpRequest) -> Told:
-    """What was recorded; if nobody answered then, nobody does now."""
-    told = tape.play(request)
-    if told.status:
-        return told
-    raise told.problem.error() if told.problem is not None else _unheard(tape)
+    """The recorded answer; raises the recorded failure if there was no answer."""
+    answer = tape.play(request)
+    if answer.status:
+        return answer
+    raise answer.problem.error() if answer.problem is not None else _incomplete(tape)
 
 
-def _unheard(tape: Cassette) -> CassetteError:
+def _incomplete(tape: Cassette) -> CassetteError:
     return CassetteError(f"{tape.path}: this answer was recorded only so far; its reader went away")

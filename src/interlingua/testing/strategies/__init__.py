@@ -1,4 +1,4 @@
-"""Hypothesis strategies for arbitrary conversations, for us and for anybody who tests a dialect or a loop.
+"""Hypothesis strategies for arbitrary conversations, to test a dialect or an agent loop.
 
     from hypothesis import given
     from interlingua.testing import strategies
@@ -6,10 +6,10 @@
     @given(strategies.requests("my-dialect"))
     def test_nothing_is_lost_in_silence(request): ...
 
-Histories are legal: every call is answered by the message behind it, one ``tool`` message for each assistant turn, ids
-are not used twice. Everything else is as odd as the types allow: empty texts, any Unicode that UTF-8 can carry, deep
-JSON, every kind of block and every field. ``dialect`` is whose stored files, server tools, opaque blocks and residue
-may occur beside those of nobody. hypothesis is imported here and nowhere else in the package.
+Histories are legal: every call is answered by the next message, one ``tool`` message for each assistant turn, and ids
+are unique. Everything else is as odd as the types allow: empty texts, any Unicode that UTF-8 can encode, deep JSON,
+every kind of block and every field. Stored files, server tools, opaque blocks and residue are those of ``dialect`` or
+of a dialect that does not exist. No other package imports hypothesis.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ COUNTS = st.integers(0, 2**40)
 
 @cache
 def usages() -> SearchStrategy[TokenUsage]:
-    """Token counts that do not contradict themselves."""
+    """Token counts that do not contradict each other."""
 
-    def usage(fresh: int, read: int, written: int, said: int, thought: int) -> TokenUsage:
-        return TokenUsage(fresh, read, written, said + thought, thought)
+    def usage(fresh: int, read: int, written: int, visible: int, thought: int) -> TokenUsage:
+        return TokenUsage(fresh, read, written, visible + thought, thought)
 
     return st.builds(usage, *[COUNTS] * 5)
 
@@ -51,7 +51,7 @@ def _contents(dialect: str | None) -> SearchStrategy[tuple[Block, ...]]:
 @st.composite
 def responses(draw: st.DrawFn, dialect: str | None = None) -> Response:
     """A whole answer. Its stop reason is ``tool_use`` exactly when it ends in calls, or was cut short."""
-    content = tuple(  # ids as a server gives them
+    content = tuple(  # with ids as a server gives them
         replace(block, id=f"call_{index}") if isinstance(block, ToolUseBlock) else block
         for index, block in enumerate(draw(_contents(dialect)))
     )
@@ -74,7 +74,7 @@ def responses(draw: st.DrawFn, dialect: str | None = None) -> Response:
 
 @cache
 def errors() -> SearchStrategy[AdapterError]:
-    """A failed call, of any class that a server can answer with."""
+    """An error of any class that a server can send."""
 
     def error(word: ErrorClass, message: str, after: float | None) -> AdapterError:
         return error_type(word)(message, retry_after=after)
@@ -84,15 +84,15 @@ def errors() -> SearchStrategy[AdapterError]:
 
 @st.composite
 def event_streams(draw: st.DrawFn, dialect: str | None = None, *, response: Response | None = None) -> list[Event]:
-    """A response as a stream: its texts in any pieces, its blocks open together and interleaved in any legal way."""
+    """A response as a stream: texts in any pieces, blocks open together and interleaved in any legal way."""
     whole = response if response is not None else draw(responses(dialect))
-    waiting = [draw(_told(events)) for events in _by_block(list(unfold(whole)))]
+    waiting = [draw(_block_events(events)) for events in _by_block(list(unfold(whole)))]
     waiting = [[piece for event in events for piece in draw(_pieces(event))] for events in waiting]
     events: list[Event] = [MessageStart(whole.id, whole.model, extras=whole.extras)]
     opened = 0
     while any(waiting):
-        going = [index for index, left in enumerate(waiting[: opened + 1]) if left]
-        index = draw(st.sampled_from(going))
+        unfinished = [index for index, left in enumerate(waiting[: opened + 1]) if left]
+        index = draw(st.sampled_from(unfinished))
         opened = max(opened, index + 1)
         events.append(waiting[index].pop(0))
     if whole.usage is not None:
@@ -108,14 +108,14 @@ def _by_block(events: list[Event]) -> list[list[Event]]:
     return [found[index] for index in sorted(found)]
 
 
-def _told(events: list[Event]) -> SearchStrategy[list[Event]]:
-    """The events of a block; its citations or arguments may come with its end alone."""
-    quiet: list[Event] = [event for event in events if not isinstance(event, CitationDelta | ToolUseInputDelta)]
-    return st.just(events) if len(quiet) == len(events) else st.sampled_from([events, events, quiet])
+def _block_events(events: list[Event]) -> SearchStrategy[list[Event]]:
+    """The events of a block, sometimes without the deltas of citations or arguments, which its end repeats."""
+    fewer: list[Event] = [event for event in events if not isinstance(event, CitationDelta | ToolUseInputDelta)]
+    return st.just(events) if len(fewer) == len(events) else st.sampled_from([events, events, fewer])
 
 
 def _pieces(event: Event) -> SearchStrategy[list[Event]]:
-    """A delta, whole or in two."""
+    """A delta, whole or in two pieces; any other event as it is."""
     field = "partial_json" if isinstance(event, ToolUseInputDelta) else "text"
     if not isinstance(event, TextDelta | ThinkingDelta | ToolUseInputDelta):
         return st.just([event])
@@ -126,5 +126,5 @@ def _pieces(event: Event) -> SearchStrategy[list[Event]]:
 
 @st.composite
 def splits(draw: st.DrawFn, data: bytes) -> list[int]:
-    """Places to cut some bytes at; often inside a character or between CR and LF."""
+    """Positions to split bytes at; often inside a character or between CR and LF."""
     return draw(st.lists(st.integers(0, len(data)), max_size=12))

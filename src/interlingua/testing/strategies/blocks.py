@@ -1,4 +1,4 @@
-"""Texts, JSON values and blocks: what conversations are made of."""
+"""Strategies for texts, JSON values and blocks."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ ODD_TEXTS = (
 
 @cache
 def texts(*, empty: bool = True) -> SearchStrategy[str]:
-    """Texts: mostly short, sometimes with what framings and readers trip over."""
+    """Texts: mostly short, sometimes ones that may confuse framings and readers."""
     letters = st.text(st.characters(exclude_categories=["Cs"]), min_size=0 if empty else 1, max_size=12)
     return letters | st.sampled_from([text for text in ODD_TEXTS if text or empty])
 
 
 @cache
 def names() -> SearchStrategy[str]:
-    """Names of tools: mostly such as every protocol takes, sometimes one that most refuse."""
+    """Names of tools: mostly names that every protocol accepts, sometimes one that most refuse."""
     usual = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,11}", fullmatch=True)
     return usual | st.sampled_from(["files/read", "files read", "files_read", "3d.model", "long_" * 30])
 
@@ -77,7 +77,7 @@ def _data() -> SearchStrategy[str]:
 
 @cache
 def json_values() -> SearchStrategy[Json]:
-    """Any JSON value of modest size. Numbers are those that every JSON library reads back."""
+    """Any JSON value of modest size, with numbers that every JSON library reads back."""
     numbers = st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9).filter(
         lambda number: math.copysign(1, number) > 0 or number
     )
@@ -109,7 +109,7 @@ RESIDUES: tuple[dict[str, Json], ...] = (
 
 @cache
 def residue(dialect: str | None) -> SearchStrategy[dict[str, Json]]:
-    """What a dialect, or one that nobody speaks, may have left on a value. Mostly nothing."""
+    """The ``extras`` of a value: residue of the dialect or of one that does not exist; mostly empty."""
     foreign: list[dict[str, Json]] = [{FOREIGN: residue} for residue in RESIDUES]
     own: list[dict[str, Json]] = [{dialect: residue} for residue in RESIDUES[:2]] if dialect is not None else []
     nothing: dict[str, Json] = {}
@@ -118,7 +118,7 @@ def residue(dialect: str | None) -> SearchStrategy[dict[str, Json]]:
 
 @cache
 def _marks() -> SearchStrategy[dict[str, Any]]:
-    """What any block may carry beside what it says. Mostly nothing."""
+    """Cache marks, signatures and residue of any block, as fields; mostly none."""
     caches: list[dict[str, Any]] = [{"cache": CacheMark(ttl)} for ttl in (None, "5m", "1h", "30m", "forever")]
     signed: list[dict[str, Any]] = [{"signature": "c2lnbmVk"}, {"signature": "c2lnbmVk", "cache": CacheMark()}]
     left: list[dict[str, Any]] = [{"extras": {FOREIGN: residue}} for residue in RESIDUES[:2]]
@@ -127,7 +127,7 @@ def _marks() -> SearchStrategy[dict[str, Any]]:
 
 
 def marked(block: SearchStrategy[Any]) -> SearchStrategy[Any]:
-    """A block with what any block may carry."""
+    """The block with some of the fields that any block may have."""
 
     def mark(value: Any, marks: dict[str, Any]) -> Any:
         return replace(value, **marks) if marks else value
@@ -169,13 +169,13 @@ def _opaque(dialect: str | None) -> SearchStrategy[Block]:
 
 @cache
 def system_blocks() -> SearchStrategy[Block]:
-    """What a system prompt is made of."""
+    """Blocks of a system prompt."""
     return marked(st.builds(TextBlock, texts()))
 
 
 @cache
 def user_blocks(dialect: str | None = None) -> SearchStrategy[Block]:
-    """What a user says."""
+    """Blocks of a user's turn."""
     text = st.builds(TextBlock, texts())
     return marked(text | text | _media(dialect)) | _opaque(FOREIGN)
 
@@ -195,7 +195,7 @@ def _citations() -> SearchStrategy[Citation]:
 
 @cache
 def _calls() -> SearchStrategy[Block]:
-    """Calls whose arguments are an object, one spelled otherwise, text that is no object, and free text."""
+    """Calls whose arguments are an object, an object spelled unusually, text that is not an object, or free text."""
     ids = st.sampled_from(["call_a", "toolu_b", "functions.add:0", "x" * 70])
     call, malformed = (
         partial(st.builds, ToolUseBlock, ids, names()),
@@ -222,7 +222,7 @@ def _server_blocks(dialect: str | None) -> SearchStrategy[Block]:
 
 @cache
 def answer_blocks(dialect: str | None = None) -> SearchStrategy[Block]:
-    """What a model says."""
+    """Blocks of an answer."""
     text = st.builds(TextBlock, texts(), st.just(()) | st.lists(_citations(), max_size=2).map(tuple))
     thought = st.builds(ThinkingBlock, texts())
     plain = st.one_of(

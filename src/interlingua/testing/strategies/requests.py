@@ -1,4 +1,4 @@
-"""Legal histories, tools, choices and requests."""
+"""Strategies for legal histories, tools, choices and requests."""
 
 from __future__ import annotations
 
@@ -52,13 +52,12 @@ def conversations(draw: st.DrawFn, dialect: str | None = None, *, turns: int = 4
     for turn in range(draw(st.integers(0, turns))):
         if draw(st.integers(0, 5)) == 0:
             messages.append(draw(_messages(Role.system, dialect)))
-        said = draw(_messages(Role.assistant, dialect))
-        content = _with_ids(said.content, turn)
+        answer = draw(_messages(Role.assistant, dialect))
+        content = _with_ids(answer.content, turn)
         if draw(st.integers(0, 7)) == 0:
             content = cut_short(content)
-        said = replace(said, content=content, origin=draw(_origins(dialect)))
-        messages.append(said)
-        calls = [block for block in said.content if isinstance(block, ToolUseBlock)]
+        messages.append(replace(answer, content=content, origin=draw(_origins(dialect))))
+        calls = [block for block in content if isinstance(block, ToolUseBlock)]
         if calls:
             messages.append(Message(Role.tool, tuple(_answering(draw(_answers(dialect)), call) for call in calls)))
         if not calls or draw(st.booleans()):
@@ -72,7 +71,7 @@ def _messages(role: Role, dialect: str | None) -> SearchStrategy[Message]:
         role
     ]
     content = st.lists(block, min_size=1, max_size=4).map(tuple)
-    whose = dialect if role is Role.assistant else None  # other turns may have to share one on the wire
+    whose = dialect if role is Role.assistant else None  # other turns may share one turn on the wire
     return st.builds(Message, st.just(role), content, extras=residue(whose))
 
 
@@ -82,7 +81,7 @@ def _origins(dialect: str | None) -> SearchStrategy[Origin | None]:
 
 
 def _with_ids(content: tuple[Block, ...], turn: int) -> tuple[Block, ...]:
-    """Calls of one conversation do not share an id."""
+    """The content with ids of calls that are unique in the conversation."""
     return tuple(
         replace(block, id=f"{block.id}_{turn}_{index}") if isinstance(block, ToolUseBlock) else block
         for index, block in enumerate(content)
@@ -91,9 +90,9 @@ def _with_ids(content: tuple[Block, ...], turn: int) -> tuple[Block, ...]:
 
 @cache
 def _answers(dialect: str | None) -> SearchStrategy[ToolResultBlock]:
-    """A result for a call that is yet to be named; its own name is said or not."""
-    said, failed = st.sampled_from([None, "named"]), st.sampled_from([None, True, False])
-    return marked(st.builds(ToolResultBlock, st.just(""), result_contents(dialect), said, failed))
+    """A result whose call is filled in later; it repeats the name of its tool or not."""
+    named, failed = st.sampled_from([None, "named"]), st.sampled_from([None, True, False])
+    return marked(st.builds(ToolResultBlock, st.just(""), result_contents(dialect), named, failed))
 
 
 def _answering(result: ToolResultBlock, call: ToolUseBlock) -> ToolResultBlock:
@@ -102,7 +101,7 @@ def _answering(result: ToolResultBlock, call: ToolUseBlock) -> ToolResultBlock:
 
 @cache
 def tools(dialect: str | None = None) -> SearchStrategy[Tool]:
-    """Tools of the caller's, and one that a provider runs."""
+    """Tools of the caller, or one that a provider runs."""
     schemas = st.sampled_from(
         [
             {},
@@ -130,7 +129,7 @@ def tools(dialect: str | None = None) -> SearchStrategy[Tool]:
 
 
 def tool_choices(offered: Sequence[Tool]) -> SearchStrategy[ToolChoice]:
-    """A choice among the tools that are offered."""
+    """A choice among the offered tools."""
     names = [tool.name for tool in offered if isinstance(tool, ToolDefinition)]
     parallel = maybe(st.booleans())
     some: SearchStrategy[ToolChoice] = st.one_of(
@@ -150,8 +149,8 @@ def tool_choices(offered: Sequence[Tool]) -> SearchStrategy[ToolChoice]:
 
 @cache
 def thinking() -> SearchStrategy[Thinking]:
-    """How much to reason: any of the terms that providers have."""
-    asked = st.builds(
+    """How much to reason, in any of the ways that providers have."""
+    settings = st.builds(
         Thinking,
         st.sampled_from([None, "adaptive", "enabled", "disabled", "between_tools"]),
         st.sampled_from([None, "none", "minimal", "low", "medium", "high", "xhigh", "max", "heroic"]),
@@ -159,7 +158,7 @@ def thinking() -> SearchStrategy[Thinking]:
         st.sampled_from([None, "summarized", "omitted"]),
         extras=residue(None),
     )
-    return asked.filter(lambda value: any((value.mode, value.effort, value.budget, value.display)))
+    return settings.filter(lambda value: any((value.mode, value.effort, value.budget, value.display)))
 
 
 STRICT = {
@@ -177,7 +176,7 @@ LOOSE = {
 
 @cache
 def _settings(dialect: str | None) -> dict[str, SearchStrategy[Any]]:
-    """Every field of a request but its messages and the choice among its tools."""
+    """Every field of a request except its messages and its tool choice."""
     offered = st.lists(tools(dialect), max_size=3, unique_by=lambda tool: getattr(tool, "name", ""))
     return {
         **{name: st.sampled_from(values) for name, values in PARAMETERS.items()},
