@@ -1,4 +1,4 @@
-"""What a public function gives for arguments that no other file of cases has room for: ``tests/cases/calls/*.jsonl``.
+"""Calls of public functions that do not fit into the other files of cases: ``tests/cases/calls/*.jsonl``.
 
 The other files say what a wire means in its usual surroundings. Here stand whole calls: a history after a cut answer, a
 stream that fails, a dialect that knows its provider, a body that is none. One JSON object per line:
@@ -100,7 +100,7 @@ def value_of(said: Json, kind: Any) -> Any:
 
 
 def said_of(value: Any) -> Json:
-    """A result as JSON, without what only a writer remembers and what an error does not say."""
+    """A result as JSON, without form marks and without the empty fields of an error."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if isinstance(value, WireError):
@@ -128,7 +128,7 @@ def without_marks(value: Json) -> Json:
 
 
 def done(line: Json) -> Json:
-    """What the call gives or raises, and what follows from it."""
+    """What the call returns or raises, and the results of further calls on that."""
     speaker = dialect(line["dialect"], line.get("provider")) if "dialect" in line else None
     try:
         if line["call"] == "decode_stream":
@@ -144,13 +144,13 @@ def done(line: Json) -> Json:
     except AdapterError as error:
         told = said_of(error)
         if " allows: " in told["message"] or " cannot be written in " in told["message"]:
-            del told["message"]  # it quotes what Python says
+            del told["message"]  # it quotes a message of Python
         return {"raises": told}
     return {"gives": said_of(result)} | written_back(speaker, line, result)
 
 
 def argument(said: Json, hint: Any) -> Any:
-    """Messages may be given in our own types or as a wire has them."""
+    """An argument; messages may be canonical or those of a wire."""
     if isinstance(said, dict) and "canonical" in said:
         return tuple(value_of(message, Message) for message in said["canonical"])
     as_it_is = hint in (bool, int) or "typing.Any" in str(hint) or (isinstance(said, str) and hint is not bytes)
@@ -171,7 +171,7 @@ def written_back(speaker: Any, line: Json, result: Any) -> Json:
 
 
 def as_turn(speaker: Any, response: Response) -> Json:
-    """An answer in the next request: what was read by the tools of this one must not be remembered as spelled so."""
+    """An answer in the next request: its spelling must not be remembered if it was read by this request's tools."""
     return {"turn": said_of(speaker.encode_messages([Message("user", "?"), response.message]))}
 
 

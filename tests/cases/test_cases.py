@@ -80,7 +80,7 @@ class Case(NamedTuple):
         return encoded.body, encoded.losses
 
     def built(self) -> Any:
-        """A value of our own types with the case's value in it, made by hand: nothing remembers how it was read."""
+        """A canonical value with the case's value in it, built by hand: it has no marks of having been read."""
         whole = without_marks(json.loads(to_json(self.decode(fill(self.frame[self.verb], self.frame["filler"])))))
         home, value = whole, self.line["value"]
         for step in self.place[:-1]:
@@ -105,7 +105,7 @@ def lines(file: Path) -> Iterator[Case]:
 
 
 def fill(value: Any, wire: Any) -> Any:
-    """A frame with a wire in it; without one, what would hold nothing else is left out."""
+    """A frame with a wire in it; without a wire, objects and lists that would be empty are left out."""
     if isinstance(value, list):
         return [filled for item in value if (filled := wire if item == "$" else fill(item, wire)) is not GONE]
     if not isinstance(value, dict):
@@ -123,7 +123,7 @@ def without_marks(value: Any) -> Any:
 
 
 def fields(value: Any) -> Any:
-    """A value as JSON, with every field, also those that have their default."""
+    """A value as JSON, with all fields, including those with their default."""
     if isinstance(value, msgspec.Struct):
         tag = {"type": value.__struct_config__.tag} if value.__struct_config__.tag else {}
         return tag | {name: fields(getattr(value, name)) for name in value.__struct_fields__}
@@ -135,7 +135,7 @@ def fields(value: Any) -> Any:
 
 
 def says(found: Any, expected: Any) -> bool:
-    """Whether a value has all that is expected of it."""
+    """Whether a value has everything that a case expects."""
     if isinstance(expected, dict) and isinstance(found, dict):
         return all(says(found.get(key), item) for key, item in expected.items())
     if isinstance(expected, list) and isinstance(found, list):

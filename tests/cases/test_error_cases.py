@@ -46,7 +46,7 @@ def test_an_error_is_read_and_written_back(line: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("line", INSIDE, ids=named)
 def test_an_error_inside_a_whole_answer(line: dict[str, Any]) -> None:
-    """A body that names an error is one under any status, and is written back as it came."""
+    """A body that names an error is read as an error under any status, and is written back unchanged."""
     speaker = dialect(line["dialect"])
     response = speaker.decode_response(line["body"])
     assert response.stop_reason == "error"

@@ -137,7 +137,7 @@ def read(name: str, body: bytes) -> tuple[list[Event], AdapterError | None]:
 
 
 def check_told(events: list[Event]) -> None:
-    """What is told of a block on the way is what the block says at its end."""
+    """Check that the deltas of a block add up to the block at its end."""
     for end in (event for event in events if isinstance(event, BlockComplete)):
         start, *mine = [event for event in events if getattr(event, "index", None) == end.index]
         assert isinstance(start, BlockStart)
@@ -148,7 +148,7 @@ def check_told(events: list[Event]) -> None:
 
 
 def check_calls(events: list[Event]) -> None:
-    """Start, fragments and end of one index speak of one call."""
+    """Check that start, fragments and end of one index belong to one call."""
     for end in (event for event in events if isinstance(event, ToolUseEnd)):
         mine = [event for event in events if getattr(event, "index", None) == end.index]
         start = mine[0]
@@ -158,12 +158,12 @@ def check_calls(events: list[Event]) -> None:
         said = "".join(event.partial_json for event in mine if isinstance(event, ToolUseInputDelta))
         if end.block.input_text is not None:
             assert said == end.block.input_text
-        elif said:  # an object is not told in fragments
+        elif said:  # an object does not arrive in fragments
             assert json.loads(said) == end.block.input
 
 
 def is_block(found: Any, expected: Json) -> bool:
-    """Whether a block says just this, residue and marks aside that are not expected."""
+    """Whether a block is equal to the expected one, ignoring residue and marks that the case does not mention."""
     left_out = {"extras", "forms"} - expected.keys()
     said = {name: value for name, value in msgspec.to_builtins(found).items() if name not in left_out}
     if "citations" in said:
@@ -258,7 +258,7 @@ def test_text_is_told_as_it_comes(name: str) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.line["case"] == "thought, text and call"])
 def test_cut_at_any_byte_it_never_looks_finished(case: Case) -> None:
-    """Until the event is whole that says why the answer ends."""
+    """Until the event with the stop reason is whole."""
     wire, whole = case.wire, fold(events_of(case.dialect, [case.wire])[0])
     rest = case.events[-case.frame["stream"][::-1].index("$") :]
     finished_at = len(wire) - len(b"".join(written(case.dialect, event) for event in rest[1:])) - len(b"\n\n")

@@ -1,4 +1,4 @@
-"""What is written for a reader: ``tests/cases/written.jsonl``, one JSON object per line.
+"""What is written for a target: ``tests/cases/written.jsonl``, one JSON object per line.
 
 Here stand values whose surroundings decide: histories, targets, and what another protocol said. A case has
 
@@ -53,7 +53,7 @@ LINES = [
 
 
 def spelled_out(value: Json) -> Json:
-    """Our own JSON, where a content that is a string is one text."""
+    """Canonical JSON in full: a content that is a string becomes one text block."""
     if isinstance(value, list):
         return [spelled_out(item) for item in value]
     if not isinstance(value, dict):

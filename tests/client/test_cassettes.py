@@ -282,7 +282,7 @@ def test_unused_recordings_are_reported(three: Path) -> None:
 
 
 def test_a_mismatch_is_not_taken_for_a_failure_of_the_provider(three: Path) -> None:
-    """It is not retried, and it is no ``AdapterError`` that a test may expect."""
+    """It is not retried, and it is not an ``AdapterError``, which a test may expect."""
     for way in WAYS:
         with pytest.raises(CassetteError):
             call(way, "openai", Cassette(three), ask())

@@ -1,4 +1,4 @@
-"""What each dialect can and cannot say, as the protocol sheets tell it: a row for a concept, a column for a dialect.
+"""What each dialect can and cannot express, by the protocol sheets: a row per concept, a column per dialect.
 
 ``yes``: it comes back as it was. ``~``: it is said otherwise, in part or in another place, and declared. ``no``: there
 is no word for it, and using it is declared. The concepts are those of ``interlingua.testing.samples``.
@@ -216,7 +216,7 @@ WORDS: dict[str, Word] = {"yes": "yes", "~": "almost", "no": "no"}
 
 
 def read(table: str) -> dict[str, dict[str, Word]]:
-    """The words by concept, then by dialect."""
+    """The cells by concept, then by dialect."""
     found: dict[str, dict[str, Word]] = {}
     for line in table.splitlines()[2:]:
         *concept, a, b, c, d, e, f = line.split() or [""] * 7

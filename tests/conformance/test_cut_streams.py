@@ -1,6 +1,6 @@
 """Law 7 between dialects: a stream of one, cut behind every frame, written by every other. (S1)
 
-What is written ends in an error, and has no finished call that the source had not finished.
+The written stream must end in an error, without a finished call that the source had not finished.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cuts(source: str, said: bytes) -> Iterator[bytes]:
 
 
 def told(source: str, data: bytes) -> tuple[list[Event], bool]:
-    """The events of a cut stream, found closed as they must be, and whether it failed."""
+    """The events of a cut stream, whose blocks are checked to be closed, and whether it failed."""
     decoder = dialect(source).stream_decoder()
     fed, tail = decoder.feed(data), decoder.close()
     opened = {event.index for event in fed if isinstance(event, BlockStart | ToolUseStart)}

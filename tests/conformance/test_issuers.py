@@ -1,4 +1,4 @@
-"""Whose opaque state goes to whom: by dialect, by provider, by model, through saving and loading."""
+"""Which opaque state is sent to whom: by dialect, by provider, by model, through saving and loading."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ PAIRS = [("anthropic-messages", "bedrock-converse"), ("bedrock-converse", "anthr
 
 
 def moved(source: str, target: str, origin_model: str | None, model: str | None, to: Target | None) -> bool:
-    """Whether a signed thought of one protocol is said in the other."""
+    """Whether a signed thought of one protocol is written in the other."""
     thought = ThinkingBlock("hm", signature=PROOF)
     turn = Message(Role.assistant, (thought, TextBlock("so")), origin=Origin(None, source, origin_model))
     request = Request(model=model, max_output_tokens=64, messages=(ASKED, turn, ASKED))

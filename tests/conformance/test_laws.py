@@ -12,7 +12,7 @@ from interlingua.testing import conformance, samples
 from interlingua.testing.conformance import Word, check_row
 from interlingua.testing.samples import Sample
 
-# Reported and not yet mended: `dialect: name of the check`. A row that passes again must go.
+# Known failures: `dialect: name of the check`. A row whose check passes must be removed.
 OPEN: dict[str, tuple[str, ...]] = {}
 
 

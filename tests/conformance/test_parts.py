@@ -1,4 +1,4 @@
-"""The parts of a request, each encoded alone: what a part cannot say is declared, as in the whole request."""
+"""The parts of a request, each encoded alone: losses are declared as in the whole request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interlingua.testing import samples
 from interlingua.testing.differences import plain, unexplained
 from interlingua.testing.samples import Sample
 
-# where the value of each part stands in a request; None: the dialect has no such key
+# the path of each part in a request; None: the dialect has no key for it
 PLACES: dict[str, dict[str, tuple[str, ...] | None]] = {
     "anthropic-messages": {"messages": ("messages",), "system": ("system",), "tool_choice": ("tool_choice",)},
     "openai-chat": {"messages": ("messages",), "system": ("messages",), "tool_choice": ("tool_choice",)},
@@ -30,7 +30,7 @@ def part_alone(name: str, part: str, value: Any) -> Encoded:
 
 
 def read_alone(name: str, part: str, said: Any) -> Any:
-    """What the dialect reads in a request of nothing but this part."""
+    """What the dialect reads from a request that has only this part."""
     place = TOOLS.get(name, ("tools",)) if part == "tools" else PLACES[name][part]
     if part == "system" and name == "openai-responses" and isinstance(said, list):
         place = ("input",)

@@ -1,4 +1,4 @@
-"""The samples say everything the language can say, and official SDKs take what we make of them."""
+"""The samples cover every canonical type and field, and official SDKs accept what we write for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SAID = (
     *(Request, Message, Thinking, ToolDefinition, ServerTool, ToolChoice, Response, TokenUsage),
     *(*Block.__args__, Base64Source, UrlSource, FileSource, TextSource, Citation, CacheMark),
 )
-UNSAID = {"extras", "forms", "signature", "cache", "incomplete"}  # any block may carry them; some samples do
+UNSAID = {"extras", "forms", "signature", "cache", "incomplete"}  # any block may have these; some samples do
 
 
 def structs(value: Any) -> Iterator[msgspec.Struct]:

@@ -1,4 +1,4 @@
-"""Adding a dialect is small, and the suite judges it: a toy passes, and each way of breaking it is caught."""
+"""A small dialect passes the conformance suite, and the suite finds each way of breaking it."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ def test_a_registered_dialect_is_one_of_ours(registered: str) -> None:
 
 
 class SilentLoss(Toy):
-    """Forgets, and tells nobody."""
+    """Drops a field without declaring a loss."""
 
     def encode_request(self, request: Request, target: Any = None) -> Encoded:
         return super().encode_request(replace(request, top_k=None), target)
 
 
-class Meddler(Toy):
-    """Adds what nobody asked for."""
+class AddsFields(Toy):
+    """Adds a field that the request does not have."""
 
     def decode_request(self, body: Any, headers: Any = None, model: Any = None, stream: Any = None) -> Request:
         return replace(super().decode_request(body), temperature=1)
 
 
-class Marker(Toy):
-    """Marks what is written as it would write it."""
+class NeedlessMarks(Toy):
+    """Leaves form marks on values in its own spelling."""
 
     def decode_response(self, body: Any, headers: Any = None, request: Any = None) -> Response:
         return replace(super().decode_response(body), forms={"toy": {"usual": True}})
 
 
-class Drunkard(Toy):
-    """Its second answer is not its first."""
+class Inconsistent(Toy):
+    """Writes the same value differently the second time."""
 
     answers = 0
 
@@ -80,8 +80,8 @@ class Drunkard(Toy):
         return Encoded({**said.body, "x": self.answers}, losses=said.losses)
 
 
-class Deaf(Toy):
-    """Its streams drop the usage that its wholes have."""
+class NoStreamUsage(Toy):
+    """Drops the usage in streams, but not in whole answers."""
 
     def stream_decoder(self, request: Any = None) -> toy.Decoder:
         class Decoder(toy.Decoder):
@@ -91,8 +91,8 @@ class Deaf(Toy):
         return Decoder(NdjsonDecoder())
 
 
-class Stutterer(Toy):
-    """Says a delta for each chunk of bytes."""
+class DeltaPerChunk(Toy):
+    """Emits a delta for each chunk of bytes."""
 
     def stream_decoder(self, request: Any = None) -> toy.Decoder:
         class Decoder(toy.Decoder):
@@ -105,8 +105,8 @@ class Stutterer(Toy):
         return Decoder(NdjsonDecoder())
 
 
-class Optimist(Toy):
-    """Takes the end of the bytes for the end of the answer."""
+class NeverCut(Toy):
+    """Takes the end of the bytes as the end of the answer."""
 
     def stream_decoder(self, request: Any = None) -> toy.Decoder:
         class Decoder(toy.Decoder):
@@ -116,8 +116,8 @@ class Optimist(Toy):
         return Decoder(NdjsonDecoder())
 
 
-class Finisher(Toy):
-    """Ends what it was writing when it fails, as if that had been the end."""
+class CompletesFailures(Toy):
+    """Writes a failed stream as if it had been completed."""
 
     def stream_encoder(self, request: Any = None) -> toy.Encoder:
         class Encoder(toy.Encoder):
@@ -132,8 +132,8 @@ class Finisher(Toy):
         return Encoder()
 
 
-class Gossip(Toy):
-    """Tells everybody what others have signed."""
+class LeaksSignatures(Toy):
+    """Writes signatures of other issuers."""
 
     def encode_request(self, request: Request, target: Any = None) -> Encoded:
         return super().encode_request(replace(request, messages=self.forgetful(request.messages)), target)
@@ -142,8 +142,8 @@ class Gossip(Toy):
         return tuple(replace(message, origin=None) for message in messages)
 
 
-class Archivist(Toy):
-    """Writes what it once read, whatever became of it."""
+class IgnoresEdits(Toy):
+    """Writes what it read before, even if the value was edited."""
 
     def encode_request(self, request: Request, target: Any = None) -> Encoded:
         kept = request.extras.get("toy", {}).get("kept")
@@ -155,15 +155,15 @@ class Archivist(Toy):
         return replace(read, extras={"toy": {**read.extras.get("toy", {}), "kept": body["messages"]}})
 
 
-class Shrugger(Toy):
-    """Every error is the same to it."""
+class OneErrorClass(Toy):
+    """Writes every error as the same class."""
 
     def encode_error(self, error: AdapterError) -> WireError:
         return super().encode_error(AdapterError(error.message))
 
 
-class Eternal(Toy):
-    """Never knows why it stopped."""
+class OneStopReason(Toy):
+    """Writes every answer with the same stop reason."""
 
     def encode_response(self, response: Response, request: Any = None) -> Encoded:
         return super().encode_response(replace(response, stop_reason=StopReason.end_turn), request)
@@ -173,18 +173,18 @@ class Eternal(Toy):
     ("broken", "law"),
     [
         (SilentLoss, "law 1, request"),
-        (Meddler, "law 1, request"),
-        (Marker, "form marks on what is written as we write it"),
-        (Drunkard, "law 1, request"),
-        (Deaf, "law 3"),
-        (Stutterer, "law 4"),
-        (Deaf, "law 5, stream"),
-        (Optimist, "law 7"),
-        (Finisher, "law 7, written"),
-        (Gossip, "law 9"),
-        (Archivist, "law 10"),
-        (Shrugger, "law 1, error"),
-        (Eternal, "law 1, response"),
+        (AddsFields, "law 1, request"),
+        (NeedlessMarks, "form marks on what is written as we write it"),
+        (Inconsistent, "law 1, request"),
+        (NoStreamUsage, "law 3"),
+        (DeltaPerChunk, "law 4"),
+        (NoStreamUsage, "law 5, stream"),
+        (NeverCut, "law 7"),
+        (CompletesFailures, "law 7, written"),
+        (LeaksSignatures, "law 9"),
+        (IgnoresEdits, "law 10"),
+        (OneErrorClass, "law 1, error"),
+        (OneStopReason, "law 1, response"),
     ],
 )
 def test_a_broken_dialect_is_caught(broken: type[Toy], law: str) -> None:

@@ -1,6 +1,6 @@
 """A seventh dialect, as somebody else might write it: its wire is our own JSON, its streams are lines of it.
 
-It has no word for ``seed`` and for videos, so that it has something to lose.
+It cannot express ``seed`` and videos, so that some of its losses can be tested.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LOST = object()
 
 
 def write_value(value: Any, ledger: Ledger, *path: str | int) -> Any:
-    """A value as JSON, without what it has no word for and what belongs to others."""
+    """A value as JSON, without what the toy cannot express and without the residue of other dialects."""
     if isinstance(value, Message):
         ledger.where = path
         value = replace(value, content=tuple(block for _, block in blocks_to_send(value, NAME, None, ledger)))
@@ -169,7 +169,7 @@ class Decoder(FrameDecoder):
 class Encoder(GrammaticalEncoder):
     def __init__(self) -> None:
         super().__init__()
-        self.places: dict[int, int | None] = {}  # what has no word leaves a gap that must not show
+        self.places: dict[int, int | None] = {}  # our index -> that on the wire; None: not expressed
 
     def write_event(self, event: Any) -> bytes:
         if isinstance(event, BlockStart | ToolUseStart):
@@ -188,4 +188,4 @@ class Encoder(GrammaticalEncoder):
 
     def fail(self, error: AdapterError) -> bytes:
         self.ended = True
-        return b""  # a stream that breaks off is its only word for an error
+        return b""  # the toy expresses an error by a stream that breaks off

@@ -1,4 +1,4 @@
-"""What real agents send: read, written back exactly, and said to every other reader as it demands, losses declared."""
+"""Requests of real agents: read, written back exactly, and translated to every other dialect, losses declared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interlingua import DIALECTS, dialect
 from lab.oracles import WARNING, problems
 from shared_data import SHARED, needs_shared
 
-# what the path of a request tells of its protocol
+# the protocol by the path of a request
 PROTOCOLS = (
     (re.compile(r"/v1/messages$"), "anthropic-messages"),
     (re.compile(r"/chat/completions$"), "openai-chat"),

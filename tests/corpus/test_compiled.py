@@ -1,4 +1,4 @@
-"""Compiled rows mean what their interpreter means, on every object of the recordings and on near misses of them."""
+"""Compiled rows give the same results as interpreted rows, on every recorded object and on near misses of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES = dict(named_tables())
 
 
 def wires(table: Table) -> Iterator[Any]:
-    """Objects that a table may know, and near misses of them."""
+    """Objects that a table may read, and near misses of them."""
     random, found = Random(f"{SEED} {table.dialect} {sorted(map(str, table.by_tag))}"), 0
     for number, record in enumerate(corpus(table.dialect)):
         if number % EVERY:

@@ -1,4 +1,4 @@
-"""Recorded streams, cut: nothing that their bytes had not finished is finished in our events or in what we write.
+"""Recorded streams, cut: a block that the bytes do not finish is not finished in our events or in what we write.
 
 A small seeded part of ``make cuts``.
 """

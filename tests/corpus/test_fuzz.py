@@ -1,4 +1,4 @@
-"""Recorded traffic with something changed in it: nothing but our own errors, and near misses written back as they came.
+"""Changed recorded traffic: only our own errors are raised, and near misses are written back as they were.
 
 ``make fuzz`` does the same for as long as one likes, with other seeds.
 """
@@ -47,7 +47,7 @@ def test_changed_recordings_raise_nothing_but_our_own_errors(name: str) -> None:
 
 
 def inexact(name: str) -> list[str]:
-    """The near misses of recorded requests that are not written back as they came."""
+    """The near misses of recorded requests that are not written back as they were."""
     random, speaker, found = Random(f"{SEED} {name}"), dialect(name), list[str]()
     records = [record for record in recorded(name) if isinstance(record.request, dict) and record.generation]
     for _ in range(NEAR_MISSES):

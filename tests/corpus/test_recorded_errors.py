@@ -1,4 +1,4 @@
-"""Every recorded error, decoded: the committed table is what they are, and what the rules of errors say they are."""
+"""Every recorded error, decoded: equal to the committed table, and to the rules of errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shared_data import CORPUS, needs_shared
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 MOST_OTHER = 0.03
 
-# The rules, told a second time and simply: what the message speaks of, else the status. The first that fits.
+# The rules, written a second time and simply: by words of the message, else by status. The first that fits is used.
 SPEAKS = (
     (r"no tool (call|output) found", "tool_error"),
     (r"context (length|window|size)|token count .* exceeds|tokens\) is too large", "context_overflow"),

@@ -47,7 +47,7 @@ TOTAL = {
     "bedrock-converse": "totalTokens",
 }
 
-# Totals that do not add up on the wire itself, by who sent them: how many, and why. Each is marked in ``forms``.
+# Totals that do not add up on the wire itself, by sender: how many, and why. Each is marked in ``forms``.
 OFF = {
     ("openai-chat", "vercel-gateway"): 11,  # Gemini's thoughts are in neither the completion nor the total, but billed
     ("openai-chat", "google"): 2,  # thoughts are in the total only
@@ -56,7 +56,7 @@ OFF = {
 }
 
 
-# Answers whose output count leaves the reasoning out, by who sent them: how many.
+# How many answers have an output count without the reasoning, by sender.
 OUTSIDE = {("openai-chat", "vercel-gateway"): 11, ("openai-chat", "xai"): 31}
 
 
@@ -90,14 +90,14 @@ def test_no_bucket_is_negative_and_reasoning_is_part_of_the_output(file: str) ->
 
 @recorded
 def test_the_input_buckets_are_disjoint(file: str) -> None:
-    """Together they are the prompt as the wire counts it, once."""
+    """Their sum is the prompt as the wire counts it."""
     for one in heard(file):
         assert usage_of(one).total_input_tokens == PROMPT[one.dialect](one.wire), one.id
 
 
 @recorded
 def test_the_output_is_all_that_was_written(file: str) -> None:
-    """With the reasoning that the wire leaves out of its own count."""
+    """Including the reasoning that the wire leaves out of its own count."""
     outside: Counter[tuple[str, str]] = Counter()
     for one in heard(file):
         usage, written = usage_of(one), ANSWER[one.dialect](one.wire)
@@ -119,13 +119,13 @@ def test_totals_are_the_wires_own(file: str) -> None:
     assert off == {key: count for key, count in OFF.items() if key[0] == file}
 
 
-# Without it the last word is no answer.
+# Without it the last event is not an answer.
 MARK: dict[str, dict[str, Any]] = {"bedrock-converse": {"stopReason": "end_turn"}}
 
 
 @recorded
 def test_a_stream_says_what_a_whole_answer_would(file: str) -> None:
-    """Its last word, read as the body of a whole answer, gives the same usage; so does the last update."""
+    """Its last event, read as the body of a whole answer, gives the same usage; so does the last update."""
     for one in heard(file):
         if one.stream:
             whole = {**MARK.get(one.dialect, {}), **one.whole}

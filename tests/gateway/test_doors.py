@@ -164,7 +164,7 @@ def test_a_key_sees_what_it_may_use() -> None:
 
 
 def test_a_list_is_answered_at_once_and_here() -> None:
-    """Claude Code waits three seconds, and follows no redirect."""
+    """Claude Code waits three seconds for the list, and follows no redirect."""
     with served(snapshot=LISTED) as (running, provider):
         got = fetch(running.url, "/v1/models?limit=1000", anthropic_version="2023-06-01")
         assert (got.status, "location" in got.headers) == (200, False)

@@ -1,4 +1,4 @@
-"""What stands around the thing that a row is about: a small request and a small answer in every dialect, by hand.
+"""The surroundings of the value of a row: a small request and a small answer in every dialect, written by hand.
 
 Taken from the protocols' pages, never from our encoders.
 """
@@ -46,7 +46,7 @@ TOOL_LOSSES = {"openai-responses": {"tools/0/strict added"}}
 
 
 def called(*ids: str) -> Message:
-    """A turn that calls ``add``, once for each id."""
+    """A turn that calls ``add`` once per id."""
     return Message(Role.assistant, tuple(ToolUseBlock(id, "add", input={"a": 1}) for id in ids))
 
 
@@ -86,7 +86,7 @@ def response_frame(dialect: str) -> Wire:
 
 
 def laid_over(frame: Wire, cell: Wire, without: Collection[str] = ()) -> Wire:
-    """A cell on its frame, and not the keys that it is without: objects are merged, anything else is replaced."""
+    """A cell merged into its frame, without the keys in ``without``: objects are merged, other values replaced."""
     if not isinstance(frame, dict) or not isinstance(cell, dict):
         return cell
     keys = [key for key in {**frame, **cell} if key not in without]

@@ -26,7 +26,7 @@ PAIRS = list(itertools.permutations(SPOKEN, 2))
 
 
 class Row(NamedTuple):
-    """What comes under a status (in the provider's own words), what it is, and the status that goes out."""
+    """A status and the provider's message, the class that is read from them, and the status that is written."""
 
     status: int
     message: str
@@ -69,7 +69,7 @@ def test_a_status_keeps_its_meaning(row: Row, source: str, target: str) -> None:
 @pytest.mark.parametrize("target", SPOKEN)
 @pytest.mark.parametrize("source", ["anthropic-messages", "openai-chat", "openai-responses"])
 def test_a_plain_503_stays_a_503(source: str, target: str) -> None:  # P4
-    """A server that is down says nothing of overload. Ollama's own 503 means a full queue, so it is read as that."""
+    """A server that is down is not overloaded. Ollama's own 503 means a full queue, so it is read as overload."""
     error = dialect(source).decode_error(503, {}, b"<html>no healthy upstream</html>")
     told = dialect(target).encode_error(error)
     assert (type(error), told.status) == (ServerError, 503)
@@ -140,7 +140,7 @@ def test_overload_is_written_in_a_stream_by_its_own_word(name: str) -> None:  # 
 
 @pytest.mark.parametrize("name", [name for name in SPOKEN if name != "bedrock-converse"])
 def test_a_body_of_another_shape_is_still_an_error_in_a_stream(name: str) -> None:
-    """A proxy's own answer has no place among events: its sentence is said in the protocol's error form."""
+    """The answer of a proxy does not fit into a stream: its message is written as an error of the protocol."""
     error = dialect(name).decode_error(500, {}, b'{"detail": "the proxy failed"}')
     decoder = dialect(name).stream_decoder()
     decoder.feed(dialect(name).stream_encoder().fail(error))

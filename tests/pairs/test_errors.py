@@ -97,7 +97,7 @@ def check_errors(error: AdapterError, cells: dict[str, Failed]) -> None:
             told = dialect(target).encode_error(read)
             again = dialect(target).decode_error(told.status, told.headers, told.body)
             _same_error(error, again, f"translate from {name} to {target}")
-            kept = told.status == cell.status  # a 504 is one everywhere
+            kept = told.status == cell.status  # a 504 stays a 504 in every dialect
             assert kept or told.status // 100 == cells[target].status // 100, (
                 f"translate from {name} to {target}: {told}"
             )

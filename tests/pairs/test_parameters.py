@@ -1,4 +1,4 @@
-"""The losses of parameters that depend on each other, or that say what would be done anyway."""
+"""The losses of parameters that depend on each other, or that have the default value."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ from pairs.frames import (
 
 
 def said_beside(frame: Any, value: Any) -> Any:
-    """A value in which what it does not say is as in the frame."""
+    """A value completed by the fields of the frame."""
     defaults = type(value)()
     given = {name: getattr(value, name) for name in value.__struct_fields__}
     return replace(frame, **{name: said for name, said in given.items() if said != getattr(defaults, name)})
@@ -84,7 +84,7 @@ class Row:
         raise NotImplementedError
 
     def usual(self, name: str) -> set[str]:
-        """The losses of the frame."""
+        """The losses that the frame itself has."""
         return set()
 
     def compared(self, value: Any) -> Any:
@@ -92,7 +92,7 @@ class Row:
         return value
 
     def read_as(self, cell: Wire) -> Any:
-        """The part that a cell is read as."""
+        """The canonical part that is read from a cell."""
         return msgspec.convert(cell["reads"], type(self.meant)) if "reads" in cell else self.compared(self.meant)
 
     def encode(self, name: str) -> Encoded:
@@ -161,7 +161,7 @@ class Asked(Row):
 
     def check_translation(self, source: str, target: str) -> None:
         if source in TOOL_LOSSES and self.meant.tools == (ADD,):
-            return  # it says `strict`, which the others then say too
+            return  # it has `strict`, which the other dialects then write too
         super().check_translation(source, target)
 
     def check_spelling(self, spelling: Wire) -> None:
@@ -181,7 +181,7 @@ class Asked(Row):
 
 
 class Turns(Asked):
-    """A message, behind the turns that it needs before it."""
+    """A message after the turns that it needs before it."""
 
     def __init__(self, name: str, message: Message) -> None:
         self.ids = tuple(block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock))
@@ -220,7 +220,7 @@ class Turns(Asked):
 
 
 def _secrets(block: Any) -> list[str]:
-    """What belongs to an issuer: proofs, and thoughts as such."""
+    """The state of an issuer: signatures and reasoning."""
     found = [block.signature, block.data if isinstance(block, RedactedThinkingBlock) else None]
     found.append(block.text if isinstance(block, ThinkingBlock) else None)
     return [secret for secret in found if secret]

@@ -29,14 +29,14 @@ every_dialect = pytest.mark.parametrize("name", SPOKEN)
 
 @st.composite
 def cuts(draw: st.DrawFn, name: str) -> tuple[Recorded, int]:
-    """The bytes of an answer, and a place to cut them: anywhere, and often behind a frame."""
+    """The bytes of an answer, and a position to cut them at: anywhere, but often after a frame."""
     said, _ = conformance.encode_events(name, draw(strategies.event_streams(name)))
     recorded = Recorded(name, said)
     return recorded, draw(st.integers(0, len(said)) | st.sampled_from([0, *recorded.ends]))
 
 
 def closed(events: list[Event]) -> dict[int, bool]:
-    """Which blocks were closed, and whether as finished."""
+    """The blocks that were closed, and whether they were finished."""
     return {e.index: not e.block.incomplete for e in events if isinstance(e, BlockComplete | ToolUseEnd)}
 
 
@@ -75,7 +75,7 @@ def check_read_again(cut: Cut, target: str, written: bytes) -> None:
 
 
 def check_grammar(events: list[Event]) -> None:
-    """``message.complete`` exactly once and last, a closer for each opener; the response holds what was closed."""
+    """Check that ``message.complete`` is last and unique, and that the response holds each block, ended once."""
     grammar = StreamGrammar()
     for event in events:
         grammar.check(event)

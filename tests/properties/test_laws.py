@@ -11,7 +11,7 @@ from interlingua import AdapterError, Event, Request, Response, StreamGrammar, d
 from interlingua.testing import conformance, strategies
 from lab.oracles import WARNING, problems
 
-# Known and not yet mended: a property that sometimes fails for a dialect, and why. Take the row out when it is mended.
+# Known failures: a property that sometimes fails for a dialect, and why. Remove the row when it is fixed.
 OPEN: dict[str, dict[str, str]] = {}
 
 # The same examples in every run; `pytest --hypothesis-profile=thorough` looks for more.
@@ -22,7 +22,7 @@ few = odd if THOROUGH else settings(odd, max_examples=30, derandomize=True)
 
 
 def over(prop: str) -> pytest.MarkDecorator:
-    """Every dialect but those where the property is known to fail."""
+    """Every dialect except those where the property is known to fail."""
     known = {name: OPEN.get(name, {}).get(prop) for name in SPOKEN}
     marked = [
         pytest.param(name, marks=[pytest.mark.xfail(reason=why, run=False)] if why else [])
@@ -99,7 +99,7 @@ def test_law_7_a_cut_stream_never_looks_finished(name: str, data: st.DataObject)
     conformance.check_cut_stream(name, response, cuts)
 
 
-LIMITS = ("[few-breakpoints]", "[few-media]")  # how much may be marked or shown at once is the caller's business
+LIMITS = ("[few-breakpoints]", "[few-media]")  # the caller is responsible for the number of cache marks and of images
 
 
 @over("valid")

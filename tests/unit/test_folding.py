@@ -93,7 +93,7 @@ def test_an_answer_survives_saving(response: Response) -> None:
 
 @pytest.mark.parametrize("response", RESPONSES)
 def test_only_closers_say_that_a_block_is_incomplete(response: Response) -> None:
-    """At its start nobody knows that a block will break off."""
+    """It is not known at the start of a block that it will break off."""
     events = list(unfold(response))
     openers = [event.block for event in events if isinstance(event, BlockStart | ToolUseStart)]
     closers = [event.block for event in events if isinstance(event, BlockComplete | ToolUseEnd)]
@@ -180,7 +180,7 @@ def two(*claimed: Any) -> Response:
 
 
 def test_the_order_is_the_responses_where_it_holds_the_same_blocks() -> None:
-    """Slots may fill out of order; the whole knows where they stand."""
+    """Blocks may end out of order; the response has their order."""
     assert two(ThinkingBlock("a"), TextBlock("b")).content == (ThinkingBlock("a"), TextBlock("b"))
     assert two(TextBlock("b"), ThinkingBlock("a")).content == (TextBlock("b"), ThinkingBlock("a"))
     assert two(TextBlock("b"), TextBlock("b")).content == (TextBlock("b"), ThinkingBlock("a"))
@@ -217,7 +217,7 @@ def failing(events: list[Event], error: Exception) -> Iterator[Event]:
 
 
 def test_the_error_that_an_iterator_ends_with_passes() -> None:  # S2
-    """What ``message.complete`` says does not raise; what the iterator raises after it does."""
+    """The error in ``message.complete`` is not raised; an error that the iterator raises after it is."""
     response = Response("par", StopReason.error, error=ServerError("x"))
     events = list(unfold(response))
     assert fold(events) == response

@@ -36,7 +36,7 @@ def joined(*pieces: bytes) -> st.SearchStrategy[bytes]:
     return st.lists(st.sampled_from(pieces), max_size=40).map(b"".join)
 
 
-# Alphabets, not grammars: most streams are nearly right, which is where decoders go wrong.
+# Alphabets, not grammars: most of the streams are nearly right, and these find most mistakes of decoders.
 FRAME = encode_frame({":event-type": "delta", "n": 1}, b"{}")
 STREAMS = {
     SseDecoder: joined(
@@ -126,7 +126,7 @@ def test_a_fault_repeats_on_every_later_call() -> None:
 
 
 class Work:
-    """Counts the bytes that buffers copy and search, and that patterns look at."""
+    """Counts the bytes that buffers copy and search, and that patterns match."""
 
     def __init__(self) -> None:
         self.bytes = 0

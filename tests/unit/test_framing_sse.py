@@ -43,7 +43,7 @@ def decode(*chunks: bytes, limit: int = 1000) -> list[SseEvent]:
 
 
 def by_the_standard(text: bytes) -> list[SseEvent]:
-    """The WHATWG algorithm, line by line, but for events with empty data."""
+    """The WHATWG algorithm, line by line, except for events with empty data."""
     events: list[SseEvent] = []
     name, data = b"", b""
     for line in re.split(rb"\r\n|\r|\n", text.removeprefix(b"\xef\xbb\xbf"))[:-1]:

@@ -36,7 +36,7 @@ from interlingua import (
 CALL, IMAGE = ToolUseBlock("a", "f"), ImageBlock(UrlSource("u"))
 START, COMPLETE = MessageStart(), MessageComplete(Response())
 
-# What opens a block of each kind, and which events such a block takes.
+# The event that opens a block of each kind, and the events that are legal in it.
 OPENERS: dict[str, Event] = {
     "text": BlockStart(0, TextBlock("")),
     "refusal": BlockStart(0, RefusalBlock("")),

@@ -1,4 +1,4 @@
-"""Tool-call ids where a reader's rule refuses them: derived, deterministic, without collisions."""
+"""Tool-call ids that a protocol refuses: the derived ids are deterministic and do not collide."""
 
 from __future__ import annotations
 

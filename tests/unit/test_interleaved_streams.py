@@ -1,4 +1,4 @@
-"""Blocks that are open together, in protocols that write one after the other: what is said, moved and lost."""
+"""Blocks that are open together, in protocols that write one block at a time: what is written, moved and lost."""
 
 from __future__ import annotations
 

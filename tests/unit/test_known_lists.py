@@ -1,4 +1,4 @@
-"""A list of tools that came before: it is read and checked as any list, and only once."""
+"""A list of tools that was sent before is read and checked like any list, but only once."""
 
 from __future__ import annotations
 

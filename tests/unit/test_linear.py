@@ -64,7 +64,7 @@ def test_four_times_as_much_is_not_sixteen_times_the_work(work: Callable[[int], 
 
 
 def test_sound_is_joined_once() -> None:  # R4
-    """Each piece was appended to all that had come: 10,000 pieces copied 10,000 times."""
+    """Each piece used to be appended to all before it: 10,000 pieces were copied 10,000 times."""
     decoder = dialect("openai-chat").stream_decoder()
     for _ in range(100):
         decoder.feed(b'data: {"choices":[{"index":0,"delta":{"audio":{"id":"a","data":"AAAA"}}}]}\n\n')
@@ -124,7 +124,7 @@ def test_references_that_fan_out_are_followed_once(word: str) -> None:  # R4
 
 
 def test_a_reason_quotes_only_the_beginning_of_a_name() -> None:
-    """What stands in the place of a block's type may be a whole document: it does not go to the log."""
+    """A wire may have a whole document as the type of a block, which must not fill the log."""
     block = OpaqueBlock("openai-chat", {"type": "secret " * 10_000, "x": 1})
     request = Request([Message("user", [block, "hello"])])
     for loss in dialect("anthropic-messages").encode_request(request).losses:

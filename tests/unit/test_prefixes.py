@@ -1,4 +1,4 @@
-"""What is translated of a conversation is a prefix of what is translated one turn later: provider caches stay warm."""
+"""A translated conversation is a prefix of the one translated a turn later, so that provider caches are hit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reasons of losses are plain sentences about the target, and none claims what is not so."""
+"""The reasons of losses are plain sentences about the target, and no reason is false."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACES = {"lose": 1, "lose_form": 1, "Loss": 2, "lost": 0, "drop": 0, "as_text":
 
 
 def reasons(text: str) -> Iterator[tuple[int, str]]:
-    """Line and text of the reason of every declared loss, where it is written down as a text."""
+    """The line and the text of the reason of every declared loss that has its reason as a literal."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

@@ -1,4 +1,4 @@
-"""Dialects by name: built in, registered, or brought by an entry point of somebody else's package."""
+"""Dialects by name: built in, registered, or added by an entry point of another package."""
 
 from __future__ import annotations
 

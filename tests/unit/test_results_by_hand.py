@@ -30,7 +30,7 @@ THANKS, MORE = TextBlock("thanks"), TextBlock("and 3 + 3?")
 TOOLS = (ToolDefinition("add", "Adds.", {"type": "object", "properties": {}}),)
 PROVIDERS = ("anthropic", "openai-chat", "openai", "google", "ollama", "bedrock")
 
-# what a hand wrote, and as what it is read
+# a message built by hand, and the messages that it is read as
 READ: dict[str, tuple[tuple[Any, ...], list[Message]]] = {
     "results alone": ((TWO, FOUR), [Message("tool", (TWO, FOUR))]),
     "results and text": ((TWO, FOUR, THANKS, MORE), [Message("tool", (TWO, FOUR)), Message("user", (THANKS, MORE))]),

@@ -23,7 +23,7 @@ from interlingua.types import (
 )
 
 HERE = "toy"
-# Every key differs from our field: a writer that hands on the struct itself would not pass.
+# Every key differs from our field, so that a writer which passes the struct on unchanged would fail.
 INNER = Table(HERE, "sort", Row(TextBlock, "words", text="said", citations=lost("no citations")),
               carrier=OpaqueBlock, signature=lost("unsigned", "state"), cache=lost("not cached"))  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""One event of a stream is not JSON: cut or garbled on its way, in every dialect, at every place, in several ways.
+"""One event of a stream is not JSON: damaged in transit, in every dialect, at every place, in several ways.
 
-The yardstick is a stream that is cut at the same place: what is kept must be the same. That the event is not JSON is
-the word of the standard library's parser, not of ours.
+The result is compared with that of a stream cut at the same place: the partial answer must be the same. The standard
+library's parser, not ours, decides that the event is not JSON.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def payload(name: str, event: bytes) -> bytes:
 
 
 def spoiled(name: str, event: bytes, garble: Callable[[bytes], bytes]) -> bytes:
-    """The event with another payload in a frame that is whole; as it is where its payload is no object."""
+    """The event with another payload in a whole frame; unchanged if its payload is not an object."""
     data = payload(name, event)
     if not data.startswith(b"{"):
         return event
@@ -128,7 +128,7 @@ def test_a_garbled_event_is_the_end_wherever_it_stands(name: str, way: str) -> N
         found, error = decode(name, [*wire[:place], broken, *wire[place + 1 :]])
         if broken == event or of_envelope(event):
             continue
-        if cut_error is None:  # the last word was said: nothing can be missing
+        if cut_error is None:  # the terminal event was read: nothing can be missing
             assert error is None
             assert fold(found).text == TEXT
             continue
@@ -165,7 +165,7 @@ def test_how_the_bytes_are_split_and_what_follows_do_not_matter(name: str, way: 
 
 @pytest.mark.parametrize("way", ["without its last brace", "half of it", "no UTF-8"])
 def test_the_envelope_of_responses_is_said_again_or_missed(way: str) -> None:
-    """As in a recorded stream that lacks a brace in its first and its last event, and reads on in other clients too."""
+    """As in a recorded stream that lacks a brace in its first and its last event, and that other clients read too."""
     name, wire = "openai-responses", stream("openai-responses")
     envelope = [place for place, event in enumerate(wire) if of_envelope(event)]
     assert len(envelope) == 3
@@ -237,7 +237,7 @@ def test_json_of_an_unexpected_shape_does_not_end_a_stream(name: str, shape: dic
 @pytest.mark.parametrize("last", [b'{"a" 1}', b'{"a": [1}', b'{"type": "x", }'])
 @pytest.mark.parametrize("name", [name for name in DIALECTS if name != "bedrock-converse"])
 def test_the_last_event_of_a_cut_stream_is_part_of_the_cut(name: str, last: bytes) -> None:
-    """Its brackets close, but its line does not: whether it would have gone on nobody knows."""
+    """Its brackets close, but its line is not ended, so it is not known whether more would have followed."""
     wire = stream(name)
     place = next(place for place, event in enumerate(wire) if b"lo, " in event)
     start = b"" if name == "ollama" else b"data: "

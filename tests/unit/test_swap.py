@@ -75,7 +75,7 @@ def test_an_unknown_provider_is_an_error_that_names_the_known():
         plan_swap(HISTORY, to=Target("nobody", "m"))
 
 
-# origin, dialect it is said in, target, may it be said?
+# origin, dialect, target, whether it may be sent
 ISSUERS = [
     (None, "gemini", None, True),
     (Origin(dialect="gemini"), "gemini", None, True),

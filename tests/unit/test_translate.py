@@ -1,4 +1,4 @@
-"""The whole-path helpers of design §4, and how strict schemas, usage and malformed arguments travel through them."""
+"""The functions of ``codec.translate``, and how they treat strict schemas, usage and malformed arguments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def paths(losses: tuple[Loss, ...]) -> set[tuple[str, str]]:
 
 
 def test_what_the_url_and_the_headers_say() -> None:
-    """Clouds have the model and the stream in the URL, Anthropic its betas in a header."""
+    """Cloud providers have the model and the stream flag in the URL, Anthropic its betas in a header."""
     body = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 5, "messages": [{"role": "user", "content": "?"}]}
     chat = translate_request(body, source=CLAUDE, target=CHAT, model="claude", stream=True).body
     assert (chat["model"], chat["stream"]) == ("claude", True)

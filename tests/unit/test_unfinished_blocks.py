@@ -87,7 +87,7 @@ CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f",
     ("name", "stop"), [("anthropic-messages", b"content_block_stop"), ("bedrock-converse", b"contentBlockStop")]
 )
 def test_a_text_that_broke_off_is_not_ended_by_the_block_behind_it(name: str, stop: bytes) -> None:  # S1
-    """Ollama's pictures are told behind the text, also where the text broke off."""
+    """Ollama's images come after the text, even if the text broke off."""
     said = [
         b'{"model":"m","message":{"role":"assistant","content":"so"},"done":false}\n',
         b'{"model":"m","message":{"role":"assistant","content":"","images":["AAAA"]},"done":false}\n',
@@ -101,7 +101,7 @@ def test_a_text_that_broke_off_is_not_ended_by_the_block_behind_it(name: str, st
 
 
 def test_the_end_of_the_last_call_of_responses_waits_for_the_answers() -> None:  # S1
-    """Nobody may run it before it is known whether the limit cut it off."""
+    """It must not be run before it is known whether the limit cut it off."""
     decoder = dialect(RESPONSES).stream_decoder()
     item = {**CALL, "status": "completed"}
     done = {"type": "response.output_item.done", "output_index": 0, "item": item}
@@ -148,7 +148,7 @@ def test_recorded_gemini_streams_with_two_finish_reasons_cut_between_them() -> N
 
 
 def size(value: Json) -> int:
-    """How many values there are."""
+    """The number of values in a value."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(size, inner))
 
@@ -172,7 +172,7 @@ def pieced(*pieces: Json) -> tuple[Response, AdapterError | None]:
     ids=["many lists", "one list", "nested lists", "deep lists", "deep objects", "no number"],
 )
 def test_paths_that_name_more_than_they_bring_are_refused(paths: list[str]) -> None:  # R3
-    """What is built is bounded by what was received, and the call is not complete."""
+    """The size of what is built is limited by what was received, and the call is incomplete."""
     response, error = pieced(*({"jsonPath": path, "numberValue": 1} for path in paths))
     (call,) = response.tool_uses
     assert error is None
@@ -217,7 +217,7 @@ def cited(number: int) -> Response:
 
 
 def repeated(number: int, kind: Any = "json") -> Request:
-    """Calls of one id, as protocols have that number them anew in each turn, and results of nobody's."""
+    """Calls that share an id, as in protocols that number them anew in each turn, and results without a call."""
     calls = [ToolUseBlock("call_0", "f", kind, input_text="x" if kind == "text" else None) for _ in range(number)]
     return Request(tuple(Message("assistant", (call,)) for call in calls))
 
@@ -283,7 +283,7 @@ FRAMES = {
 @pytest.mark.parametrize("levels", [100, 127, 400, 600, 990, 5000])
 @pytest.mark.parametrize("name", ALL)
 def test_json_that_is_nested_too_deeply_ends_a_stream(name: str, levels: int) -> None:  # R3
-    """In an error of ours, and never in a RecursionError, whoever writes it."""
+    """In an ``AdapterError``, and never in a RecursionError."""
     decoder = dialect(name).stream_decoder()
     events = [*decoder.feed((FRAMES[name] % deep(levels)).encode()), *decoder.close()]
     assert isinstance(decoder.error, ParseError if levels > 128 - 2 else NetworkError)

@@ -1,4 +1,4 @@
-"""``validate_request``: nonsense is refused in the vendor's own form; nothing that a vendor took is refused."""
+"""``validate_request``: nonsense is refused in the vendor's own form; no request that a vendor accepted is refused."""
 
 from __future__ import annotations
 
