@@ -1,1 +1,1 @@
-"""What every dialect is made with: values in, values out. No module here imports a dialect, and none does I/O."""
+"""The engine that all dialects are built on: values in, values out. No module here imports a dialect or does I/O."""

@@ -17,7 +17,6 @@ from ..types.events import EventBase
 from .json import Wire, is_array, is_object
 from .paths import merge
 from .registry import DIALECTS, dialect
-from .rows.fields import Field
 from .rows.row import Row
 from .rows.table import Table
 
@@ -114,13 +113,9 @@ def _spelling(row: Row, key: str, spelled: list[Json]) -> Wire:
             return {field.name: {key: spelled}} if spelled else {}
         if spelled and field.constant:
             continue  # a constant with another value is residue
-        if field.key and not field.names and (key in (field.name, ".".join(field.key)) or _is_last(field, key)):
+        if field.key and not field.names and key in (field.name, ".".join(field.key), field.key[-1]):
             return {field.name: spelled}
     return {}
-
-
-def _is_last(field: Field, key: str) -> bool:
-    return field.key[-1] == key
 
 
 def _leaves(wire: Wire, path: str = "") -> Iterator[tuple[str, Json]]:
@@ -156,7 +151,7 @@ def renewed(value: Any) -> Any:
 
 
 def _renewed_marks(name: str, value: Any, marks: Wire) -> Wire:
-    """Marks of shapes that no release wrote are left as they are."""
+    """The marks of one dialect, renewed; unchanged if they have a shape that no release wrote."""
     try:
         return dialect(name).renew_marks(value, marks) if name in DIALECTS else marks
     except SHAPE_ERRORS:

@@ -41,14 +41,14 @@ def fresh(value: Json) -> Json:
 
 
 def put(wire: Wire, path: Sequence[str], value: Json) -> None:
-    """Set the value at a path; objects on the way are made."""
+    """Set the value at a path; missing objects on the way are created."""
     for step in path[:-1]:
         wire = wire.setdefault(step, {})
     wire[path[-1]] = value
 
 
 def remove(wire: Wire, path: Sequence[str]) -> None:
-    """Remove the value at a path. Objects on the way are copied first; one that is left empty goes too."""
+    """Remove the value at a path. Objects on the way are copied first; those left empty are removed too."""
     if len(path) == 1:
         del wire[path[0]]
         return
@@ -68,7 +68,7 @@ def leave(rest: Wire, key: str, left: Wire) -> None:
 
 
 def merge(wire: Wire, under: Mapping[str, Json]) -> Wire:
-    """Fill only the places of ``wire`` that are absent, in objects and lists alike. Returns ``wire``."""
+    """Add the values of ``under`` that are missing in ``wire``, in nested objects and lists too. Returns ``wire``."""
     for key, value in under.items():
         if key not in wire:
             wire[key] = value

@@ -1,7 +1,7 @@
 """Canonical values as JSON, and back. A response that failed keeps its error. Files of older releases are read too.
 
-Every value is a msgspec Struct, which ``msgspec.json`` reads and writes, but ``AdapterError`` is an exception: it is
-written as an object and rebuilt from it.
+Every value is a msgspec Struct, which ``msgspec.json`` reads and writes, except ``AdapterError``: a Python exception,
+which is written as an object and rebuilt from it.
 """
 
 from __future__ import annotations

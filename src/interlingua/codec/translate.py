@@ -171,7 +171,7 @@ def _translated(translation: StreamTranslation, chunks: Iterable[bytes]) -> Iter
 
 
 def decode_stream(chunks: Iterable[bytes], *, dialect: str, request: Request | None = None) -> Iterator[Event]:
-    """The events of a stream. A failed stream then raises its error, whose ``response`` is the partial answer."""
+    """The events of a stream. If it failed, its error is raised at the end, with the partial answer (``response``)."""
     decoder = find(dialect).stream_decoder(request)
     for chunk in chunks:
         yield from decoder.feed(chunk)

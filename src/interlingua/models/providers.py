@@ -24,7 +24,7 @@ class Auth(Struct, frozen=True, kw_only=True):
 
 
 class Provider(Struct, frozen=True, kw_only=True):
-    """One way to reach some models. ``{…}`` in the URL is filled from the configuration."""
+    """A server of models: its protocol, address and key. ``{…}`` in the URL is filled from the configuration."""
 
     name: str
     dialect: str

@@ -104,14 +104,14 @@ def check_home(dialect: DialectOrName, other: DialectOrName) -> None:
     Neither dialect gets what the other signed.
     """
     home, away = as_dialect(dialect), as_dialect(other)
-    asked, begun = Message(Role.user, (TextBlock("and now?"),)), _begin(home)
-    continued = reloaded(Request(messages=(*begun, asked, *_begin(away)[1:], asked))).messages
+    question, begun = Message(Role.user, (TextBlock("and now?"),)), _begin(home)
+    continued = reloaded(Request(messages=(*begun, question, *_begin(away)[1:], question))).messages
     alone, returned = home.encode_messages(begun), home.encode_messages(continued)
     if returned.body[: len(alone.body)] != alone.body:
         fail(
             "law 9",
             home,
-            f"its turns changed while {away.name} spoke",
+            f"its turns changed after turns of {away.name}",
             unexplained(alone.body, returned.body[: len(alone.body)]),
         )
     for reader, writer, messages in ((away, home, begun), (away, home, continued), (home, away, continued)):
@@ -119,7 +119,7 @@ def check_home(dialect: DialectOrName, other: DialectOrName) -> None:
         encoded = reader.encode_request(Request(model="m", max_output_tokens=64, messages=messages))
         leaked = [secret for secret in secrets if secret in msgspec.json.encode(encoded.body).decode()]
         if leaked and reader.name != writer.name:
-            fail("law 9", reader, f"it was told what {writer.name} signed", leaked)
+            fail("law 9", reader, f"it got state that {writer.name} signed", leaked)
 
 
 def _begin(codec: Dialect) -> tuple[Message, ...]:
@@ -176,11 +176,10 @@ def check_edits(dialect: DialectOrName, request: Request) -> None:
 def checks(dialect: DialectOrName) -> Iterator[tuple[str, Callable[[], object]]]:
     """Every check on the built-in samples, with a name for each."""
     codec = as_dialect(dialect)
-    asked, answered = samples.requests(codec.name), samples.answers(codec.name)
-    for sample in asked:
+    for sample in samples.requests(codec.name):
         yield f"law 1 request, law 6: {sample.concept}", partial(check_row, codec, sample)
         yield f"law 10: {sample.concept}", partial(check_edits, codec, sample.value)
-    for sample in answered:
+    for sample in samples.answers(codec.name):
         response = sample.value
         yield f"law 1 response, law 6: {sample.concept}", partial(check_row, codec, sample)
         yield f"law 3: {sample.concept}", partial(check_stream_is_whole, codec, response)

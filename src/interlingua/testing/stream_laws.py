@@ -114,7 +114,7 @@ def _compare_stream(codec: Dialect, whole: Response, written: bytes, losses: Seq
     if whole.raw_stop_reason != streamed.raw_stop_reason:
         faults.append(f"the stop words differ: {whole.raw_stop_reason!r}, {streamed.raw_stop_reason!r}")
     if faults:
-        fail("law 3", codec, "the stream says something else than the whole", faults)
+        fail("law 3", codec, "the stream differs from the whole answer", faults)
 
 
 def _in_one(some: Sequence[Loss], others: Sequence[Loss]) -> list[Loss]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-# Possessive, so that a long value costs no backtracking. Without captures: Python before 3.11.5 gets those wrong there.
+# Possessive, so that a long value costs no backtracking. Without captures: Python before 3.11.5 matches them wrongly.
 _PLAIN = rb'[^"{}\[\]]++'
 _STRING_REST = rb'(?:[^"\\]++|\\.)*+"'
 _STRING_END = re.compile(_STRING_REST, re.DOTALL)
@@ -19,7 +19,7 @@ def _nested_value(depth: int) -> bytes:
 
 @cache
 def _whole_value() -> re.Pattern[bytes]:
-    """One match for a value of usual depth; a deeper one is found bracket by bracket."""
+    """A pattern that matches a value of usual depth at once; a deeper value is scanned bracket by bracket."""
     return re.compile(_nested_value(depth=15), re.DOTALL)
 
 
@@ -28,7 +28,7 @@ _OPENERS = b"{["
 
 
 class BracketScanner:
-    """Finds the end of one value after another; a value may be spread over any number of chunks."""
+    """Finds the end of each of several values; a value may be spread over any number of chunks."""
 
     __slots__ = ("_depth", "_escaped", "_in_string")
 

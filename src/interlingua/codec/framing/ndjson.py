@@ -1,4 +1,4 @@
-"""Newline-delimited JSON: one value a line. Lines are not parsed."""
+"""Newline-delimited JSON: one value per line. Lines are not parsed."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from ...errors import ParseError
-from ...types.blocks import Block, Citation, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     BlockComplete,
     BlockStart,
@@ -247,15 +247,11 @@ def _unfold_block(index: int, block: Block) -> Iterator[Event]:
         yield BlockStart(index, replace(empty, citations=()) if isinstance(empty, TextBlock) else empty)
         if block.text:
             yield delta(index, block.text)
-        for citation in _citations(block):
+        for citation in block.citations if isinstance(block, TextBlock) else ():
             yield CitationDelta(index, citation)
     else:
         yield BlockStart(index, replace(block, incomplete=False) if block.incomplete else block)
     yield BlockComplete(index, block)
-
-
-def _citations(block: Block) -> tuple[Citation, ...]:
-    return block.citations if isinstance(block, TextBlock) else ()
 
 
 def _unfold_call(index: int, block: ToolUseBlock) -> Iterator[Event]:

@@ -48,13 +48,13 @@ def steps_of(path: str) -> list[str | int] | None:
 class Pieces:
     """The arguments of one call while their pieces arrive."""
 
-    __slots__ = ("args", "broken", "gaps", "left", "received", "texts")
+    __slots__ = ("args", "broken", "gaps", "received", "remaining", "texts")
 
     def __init__(self, args: Wire) -> None:
         self.args = args
         self.broken = False
         self.received = self.gaps = 0
-        self.left = LONGEST
+        self.remaining = LONGEST
         # the pieces of each string with the object or list that holds it, by the id of that and the key
         self.texts: dict[tuple[int, str | int], tuple[Any, list[str]]] = {}
 
@@ -74,8 +74,8 @@ class Pieces:
         parent = self.parent(steps) if steps else None
         if not steps or parent is None:
             return False
-        self.left -= len(value) if isinstance(value, str) else 1
-        if self.left < 0 or not self.reach(parent, steps[-1]):
+        self.remaining -= len(value) if isinstance(value, str) else 1
+        if self.remaining < 0 or not self.reach(parent, steps[-1]):
             return False
         self.write(
             parent, steps[-1], None if kind == "nullValue" else _number(value) if kind == "numberValue" else value

@@ -35,11 +35,11 @@ class Early(NamedTuple):
 
 
 class SerialEncoder(GrammaticalEncoder):
-    """``block`` is the one being written, ``can_write`` whether the protocol can express it."""
+    """``block`` is the current block, which is being written; ``can_write``: whether the protocol can express it."""
 
     block: Block
     can_write: bool
-    cited: int  # how many citations of the block being written were written
+    cited: int  # how many citations of the current block were written
 
     def __init__(self) -> None:
         super().__init__()

@@ -136,7 +136,8 @@ class FrameDecoder(StreamDecoder):
 
     def accept(self, limits: Limits) -> None:
         self.frames.limit = sys.maxsize if limits.event is None else limits.event
-        self.most = self.room = sys.maxsize if limits.arguments is None else limits.arguments
+        self.max_arguments = sys.maxsize if limits.arguments is None else limits.arguments
+        self.room = self.max_arguments  # after this many bytes the arguments of an open call may be too long
 
     def terminal(self) -> bool:
         """Whether the protocol's terminal event was read; if not, a stream whose bytes end was cut."""
@@ -165,9 +166,9 @@ class FrameDecoder(StreamDecoder):
 
     def check_arguments(self, out: list[Event]) -> None:
         """End the stream if the arguments of an open call are too long; called only once enough bytes came for that."""
-        self.room = self.most - self.fold.longest_input()
+        self.room = self.max_arguments - self.fold.longest_input()
         if self.room < 0 and not self.done:
-            self.fail(ParseError(f"the input of a tool call {too_long('arguments', self.most)}"), out)
+            self.fail(ParseError(f"the input of a tool call {too_long('arguments', self.max_arguments)}"), out)
 
     def read_all(self, frames: list[Any], out: list[Event]) -> None:
         """Read frames until the stream ends; a frame of an unexpected shape is passed on as ``unknown``."""

@@ -109,7 +109,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"gemini-3(-[15])?-flash|gemini-.*flash-lite", Facts(efforts=("minimal", "low", "medium", "high"))),
     Family(r"gemini-3-pro", Facts(efforts=("low", "high"))),
     Family(r"gemini-2-5", Facts(thinking_forms=("adaptive", "budget"), efforts=(), budgets=(0, 24_576))),
-    Family(r"gemini-2-5-pro", Facts(budgets=(128, 32_768))),  # cannot be stopped from thinking
+    Family(r"gemini-2-5-pro", Facts(budgets=(128, 32_768))),  # its thinking cannot be disabled
     Family(r"gemini-(1|2-0|pro$|flash$)", Facts(
         thinking=False, thinking_forms=(), efforts=(), max_output_tokens=8_192)),
     Family(r"gemini-.*(image|tts|live)", Facts(
@@ -182,7 +182,7 @@ RECORDED: tuple[tuple[str | None, str, Facts], ...] = (
 _COMPILED = tuple((re.compile(row.pattern), row) for row in FAMILIES)
 _PREFIXES = re.compile(r"^([a-z-]{2,8}\.)?(anthropic|openai|meta|mistral|amazon|deepseek|qwen|zai|moonshotai)\.")
 LONGEST_NAME = 200  # characters that patterns match: a name may come from outside, and some patterns look far ahead
-_NUMBER_FIRST = re.compile(r"claude-([4-9])(-\d)?-(haiku|sonnet|opus)")  # some providers say claude-4-opus
+_NUMBER_FIRST = re.compile(r"claude-([4-9])(-\d)?-(haiku|sonnet|opus)")  # some providers write claude-4-opus
 
 
 @lru_cache(maxsize=512)

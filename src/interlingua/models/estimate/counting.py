@@ -110,10 +110,10 @@ def _thinking(thinking: Thinking | None, model: str) -> str:
 
 def _add_turns(tally: Tally, messages: Iterable[Message]) -> None:
     turns = [*messages]
-    asked = max((index for index, turn in enumerate(turns) if turn.role is USER), default=0)
+    last_question = max((index for index, turn in enumerate(turns) if turn.role is USER), default=0)
     for index, message in enumerate(turns):
         tally[f"{message.role}_turns"] += 1
-        _add_blocks(tally, message.content, "old_" if index < asked else "")
+        _add_blocks(tally, message.content, "old_" if index < last_question else "")
     known = tally["user_turns"] + tally["assistant_turns"] + 2 * tally["results"] + tally["calls"]
     tally["blocks"] -= known
 

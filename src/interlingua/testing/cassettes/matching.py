@@ -53,10 +53,10 @@ def nearest(recorded: Sequence[Asked], sent: Asked, ignore: Sequence[str] = ()) 
     return min(compared, key=lambda pair: distance(pair[1]))
 
 
-def _body(asked: Asked) -> Json:
-    if asked.json is not UNSET:
-        return asked.json
-    return asked.lines if asked.lines is not None else asked.base64
+def _body(request: Asked) -> Json:
+    if request.json is not UNSET:
+        return request.json
+    return request.lines if request.lines is not None else request.base64
 
 
 def _compare(old: Json, new: Json, path: tuple[str, ...], ignore: list[list[str]]) -> Iterator[Difference]:

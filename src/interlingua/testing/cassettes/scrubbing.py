@@ -1,5 +1,4 @@
-"""Removing keys from what is recorded. Only headers on a list of harmless ones are kept, so that no new kind of key
-leaks."""
+"""Removing keys from recordings. Only headers on a list of harmless ones are kept, so no new kind of key is kept."""
 
 from __future__ import annotations
 

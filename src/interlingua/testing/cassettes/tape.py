@@ -42,7 +42,7 @@ class Take:
         self.problem: AdapterError | None = None
         self.over, self.left = False, True
 
-    def replied(self, status: int, headers: Mapping[str, str]) -> None:
+    def record_head(self, status: int, headers: Mapping[str, str]) -> None:
         """Record the status and the headers of the answer."""
         self.status, self.headers = status, dict(headers)
 

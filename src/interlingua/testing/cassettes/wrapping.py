@@ -22,7 +22,7 @@ class _Recorded:
 
     def __init__(self, take: Take, status: int, headers: Mapping[str, str]) -> None:
         self.take, self.status, self.headers = take, status, headers
-        take.replied(status, headers)
+        take.record_head(status, headers)
 
 
 class _AsyncRecorded(_Recorded):
