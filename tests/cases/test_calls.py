@@ -1,20 +1,19 @@
 """Calls of public functions that do not fit into the other files of cases: ``tests/cases/calls/*.jsonl``.
 
-The other files say what a wire means in its usual surroundings. Here stand whole calls: a history after a cut answer, a
-stream that fails, a dialect that knows its provider, a body that is none. One JSON object per line:
+The other files test a wire in its usual surroundings. Cases here are whole calls: a history after a cut answer, a
+stream that fails, a dialect that knows its provider, a body that is not an answer. One JSON object per line:
 
 - ``call``: the verb of a ``dialect`` (of the server of a ``provider``), ``decode_stream``, ``encode_stream`` or
   ``translate_stream``, or one of the functions in ``HELPERS``;
-- ``given``: its arguments; of ``decode_stream`` the ``wire`` and, where the transport saw the end, ``clean``; of
-  ``encode_stream`` the ``events`` or, where they are those of a whole answer, the ``answer``, and an ``error`` that
-  ends it (of Bedrock, a wire is a list of names and payloads, as in ``test_stream_cases.py``);
-- ``gives``: the result, in our own JSON without marks; or ``raises``: the exception, its message where the caller's own
-  words are in it, and its fields.
+- ``given``: its arguments; for ``decode_stream`` the ``wire`` and, if the transport saw the proper end, ``clean``; for
+  ``encode_stream`` the ``events``, or a whole ``answer`` whose events are written, and an ``error`` that ends the
+  stream (for Bedrock, a wire is a list of names and payloads, as in ``test_stream_cases.py``);
+- ``gives``: the result, in canonical JSON without marks; or ``raises``: the exception, its message if that quotes the
+  caller's words, and its fields.
 
-Each call is held to more. What was read is written back as it came, without losses, or as ``back`` says; read with the
-``request`` that was answered, it is the ``turn`` in the next one. A stream is
-legal, agrees with itself and is the same however its bytes are split; a written answer is read as what was
-meant, or as ``read`` says.
+Each call is also checked so. What was read is written back unchanged, without losses, or as ``back`` says; read with
+the ``request`` that it answers, it is the ``turn`` in the next request. A stream is legal, consistent and the same
+however its bytes are split; a written answer is read as the same answer, or as ``read`` says.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from cases.test_stream_cases import check_calls, check_told, written
+from cases.test_stream_cases import check_calls, check_deltas, written
 from interlingua import (
     AdapterError,
     Encoded,
@@ -196,7 +195,7 @@ def decoded_stream(speaker: Any, wire: Json, request: Json = None, clean: bool =
     assert response.error == error
     told = [event.usage for event in events if isinstance(event, UsageUpdate)]
     assert not told or told[-1] == response.usage
-    check_told(events)
+    check_deltas(events)
     if request is None:  # whose schemas take nulls out of the arguments that were told
         check_calls(events)
         return {"gives": said_of(response)}

@@ -1,29 +1,29 @@
 """What each dialect reads and writes, case by case: ``tests/cases/<dialect>.jsonl``, one JSON object per line.
 
-Errors stand in ``errors.jsonl`` (``test_error_cases.py``).
+The cases of errors are in ``errors.jsonl`` (``test_error_cases.py``).
 
 A line with ``frame`` gives the surroundings of the cases after it that name it in ``in``:
 
-- ``request`` or ``response``: a body in which the string ``"$"`` stands for the wire of a case, and a key ``"$"`` for
-  the keys of that wire;
-- ``at``: the path of what the wire is in our own types, such as ``messages/1/content/0``; where it is empty, the value
-  is the fields of the whole request or answer that are said;
-- ``filler``: a wire for the frame alone, into which values are put that are only written.
+- ``request`` or ``response``: a body in which the string ``"$"`` is replaced by the wire of a case, and a key ``"$"``
+  by the keys of that wire;
+- ``at``: the path of the wire's canonical value, such as ``messages/1/content/0``; if it is empty, the value has fields
+  of the whole request or answer;
+- ``filler``: a wire for the frame, used for values that are only written.
 
 All other lines are cases:
 
-- ``wire`` and ``value``: each is read and written as the other one, without losses. Of a value those fields are
-  compared that are said here;
-- ``wire`` with ``odd``: it is read (as ``value``, where there is one) and written back exactly, but is not what we
+- ``wire`` and ``value``: each is read and written as the other one, without losses. Only the fields that ``value`` has
+  are compared;
+- ``wire`` with ``odd``: it is read (as ``value``, if there is one) and written back exactly, but it is not what we
   would write for such a value;
-- ``value`` with ``losses``: it is written as ``wire`` (nothing, where there is none), and these are the losses, each
-  ``[kind, path below at]`` or ``[kind, path below at, weight]``. An empty list: nothing is lost, and the wire is not
-  read as this value.
+- ``value`` with ``losses``: it is written as ``wire`` (or not at all, if there is none), and these are the losses, each
+  ``[kind, path below at]`` or ``[kind, path below at, weight]``. With an empty list nothing is lost, but the wire is
+  not read as this value.
 
-What is read is held to more: saved and loaded it is written the same; an answer that is streamed adds up to itself, and
-is read as itself again where it is not odd, unless ``streamed`` says why not;
-near misses are written back exactly or refused; the other dialects say what they lose of it, and read what they wrote;
-compiled code means what the rows mean.
+Every value that is read is also checked so: after saving and loading it is written the same; an answer, written as a
+stream, folds to itself, and is read as itself again if it is not odd, unless ``streamed`` says why not; near misses of
+the wire are written back exactly or refused; the other dialects declare what they lose of it, and read what they wrote;
+compiled rows give the same as interpreted rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What each dialect reads in an error, and writes back: ``tests/cases/errors.jsonl``, one JSON object per line.
 
-``status``, ``headers`` and ``body`` are the answer of a server; the body is text where it is no JSON. ``error`` says
-the exception and fields of what is read. Written again it has the same status and body, and is read as the same.
+``status``, ``headers`` and ``body`` are the answer of a server; a body that is not JSON is a string. ``error`` has the
+exception that is read and its fields. Written again it has the same status and body, and is read as the same error.
 """
 
 from __future__ import annotations

@@ -1,27 +1,26 @@
 """What each dialect reads in a stream: ``tests/cases/streams/<dialect>.jsonl``, one JSON object per line.
 
 A line with ``frame`` gives the surroundings of the cases after it that name it in ``in``: in ``stream`` the string
-``"$"`` stands for the events of a case, ``each`` is what is around each of these where ``"$"`` stands in it, and
-``value`` is said of all of them. All other lines are cases:
+``"$"`` is replaced by the events of a case, each of them put into ``each`` at its ``"$"``, and ``value`` is expected of
+all of them. All other lines are cases:
 
-- ``wire``: the events. A string is an event as it is written, which may be no JSON; of Bedrock, an event is its name
+- ``wire``: the events. A string is an event as it is written, which need not be JSON; for Bedrock, an event is its name
   and its payload;
-- ``value``: fields of the answer. Its blocks are compared with all their fields, but for residue and marks that the
-  case does not say;
-- ``error``: how the stream ends, the exception and fields of it. Without it the stream ends well;
-- ``unknown``: what comes through as unknown;
-- ``told``: usage, as often as it was told;
-- ``whole``: a whole answer that is read as the same;
-- ``body``: of the answer, written whole, what is said here.
+- ``value``: fields of the answer. All fields of its blocks are compared, except residue and marks that the case does
+  not have;
+- ``error``: the exception that the stream ends in, and its fields. Without it the stream does not fail;
+- ``unknown``: the ``unknown`` events;
+- ``told``: the usage of every usage update;
+- ``whole``: a whole answer that is read as the same response;
+- ``body``: keys of the response when it is written as a whole answer;
+- ``losses``: the losses when the stream is written again, ``[kind, path]`` of each; without it there are none;
+- ``rewritten``: why a stream that is written again is read as another response.
 
-- ``losses``: what is lost when the stream is written again, ``[kind, path]`` of each; without it, nothing is;
-- ``rewritten``: why a stream that is written again is read as another answer.
+Every stream is also checked so: its events are legal, consistent and the same however its bytes are split; written
+again, as a stream and as a whole answer, it is read as the same response.
 
-Every stream is held to more: its events are legal, agree with each other and are the same however its bytes are split;
-written again, and as a whole answer, it is read as the same.
-
-``odd_events.jsonl`` are events that no server should send: wherever they stand, nothing is raised and the text around
-them arrives.
+``odd_events.jsonl`` has events that no server should send: wherever they are in a stream, nothing is raised and the
+text around them arrives.
 """
 
 from __future__ import annotations
@@ -136,42 +135,42 @@ def read(name: str, body: bytes) -> tuple[list[Event], AdapterError | None]:
     return events, error
 
 
-def check_told(events: list[Event]) -> None:
+def check_deltas(events: list[Event]) -> None:
     """Check that the deltas of a block add up to the block at its end."""
     for end in (event for event in events if isinstance(event, BlockComplete)):
-        start, *mine = [event for event in events if getattr(event, "index", None) == end.index]
+        start, *block_events = [event for event in events if getattr(event, "index", None) == end.index]
         assert isinstance(start, BlockStart)
-        if texts := [event.text for event in mine if isinstance(event, TextDelta | ThinkingDelta)]:
+        if texts := [event.text for event in block_events if isinstance(event, TextDelta | ThinkingDelta)]:
             assert getattr(start.block, "text", "") + "".join(texts) == getattr(end.block, "text", None)
-        if citations := [event.citation for event in mine if isinstance(event, CitationDelta)]:
+        if citations := [event.citation for event in block_events if isinstance(event, CitationDelta)]:
             assert tuple(citations) == getattr(end.block, "citations", None)
 
 
 def check_calls(events: list[Event]) -> None:
     """Check that start, fragments and end of one index belong to one call."""
     for end in (event for event in events if isinstance(event, ToolUseEnd)):
-        mine = [event for event in events if getattr(event, "index", None) == end.index]
-        start = mine[0]
+        block_events = [event for event in events if getattr(event, "index", None) == end.index]
+        start = block_events[0]
         assert isinstance(start, ToolUseStart)
         assert (start.id, start.name) == (end.block.id, end.block.name)
         assert end.final_input == end.block.input
-        said = "".join(event.partial_json for event in mine if isinstance(event, ToolUseInputDelta))
+        joined = "".join(event.partial_json for event in block_events if isinstance(event, ToolUseInputDelta))
         if end.block.input_text is not None:
-            assert said == end.block.input_text
-        elif said:  # an object does not arrive in fragments
-            assert json.loads(said) == end.block.input
+            assert joined == end.block.input_text
+        elif joined:  # empty if the arguments arrived as one object
+            assert json.loads(joined) == end.block.input
 
 
 def is_block(found: Any, expected: Json) -> bool:
     """Whether a block is equal to the expected one, ignoring residue and marks that the case does not mention."""
     left_out = {"extras", "forms"} - expected.keys()
-    said = {name: value for name, value in msgspec.to_builtins(found).items() if name not in left_out}
-    if "citations" in said:
-        said["citations"] = [
+    compared = {name: value for name, value in msgspec.to_builtins(found).items() if name not in left_out}
+    if "citations" in compared:
+        compared["citations"] = [
             {name: value for name, value in citation.items() if name not in ("extras", "forms")}
-            for citation in said["citations"]
+            for citation in compared["citations"]
         ]
-    return bool({"extras": {}, **said} == {"extras": {}, **expected})
+    return bool({"extras": {}, **compared} == {"extras": {}, **expected})
 
 
 @each
@@ -189,7 +188,7 @@ def test_a_stream_is_read(case: Case) -> None:
             assert is_block(found, expected), found
     found = fields(response)
     assert all(says(found[name], expected) for name, expected in value.items()), response
-    check_told(events)
+    check_deltas(events)
     check_calls(events)
     if fault := dict(case.line.get("error", {})):
         assert type(error).__name__ == fault.pop("exception")

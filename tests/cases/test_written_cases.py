@@ -1,14 +1,14 @@
 """What is written for a target: ``tests/cases/written.jsonl``, one JSON object per line.
 
-Here stand values whose surroundings decide: histories, targets, and what another protocol said. A case has
+These values depend on their surroundings: histories, targets, and values that another protocol wrote. A case has
 
-- ``dialect`` and, where it is one server or model, the target ``to``;
-- one of ``request``, ``messages``, ``system``, ``tools``, ``tool_choice`` and ``response``, in our own types; a content
-  that is one text may be a string. Or ``read``: a request on the wire, of any ``dialect``, that is read first;
-- ``wire``, exactly what is written; ``losses``, each ``[kind, path]``, all that is lost; and ``path`` of the endpoint.
+- ``dialect`` and, if it is for one server or model, the target ``to``;
+- one of ``request``, ``messages``, ``system``, ``tools``, ``tool_choice`` and ``response``, in canonical JSON; a
+  content of one text may be a string. Or ``read``: a request on the wire of any ``dialect``, which is read first;
+- ``wire``, exactly what is written; ``losses``, all losses, each ``[kind, path]``; and ``path`` of the endpoint.
 
-Each is held to more: saved and loaded it is written the same, a loss says why, what can be sent is what official
-SDKs take, and what was written is read as what was meant, but for the losses.
+Each value is also checked so: after saving and loading it is written the same, every loss has a reason, official SDKs
+accept the written requests, and what was written is read as the same value, except for the losses.
 """
 
 from __future__ import annotations

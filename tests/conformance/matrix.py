@@ -1,7 +1,7 @@
 """What each dialect can and cannot express, by the protocol sheets: a row per concept, a column per dialect.
 
-``yes``: it comes back as it was. ``~``: it is said otherwise, in part or in another place, and declared. ``no``: there
-is no word for it, and using it is declared. The concepts are those of ``interlingua.testing.samples``.
+``yes``: it comes back unchanged. ``~``: it is written differently, in part or in another place, and declared. ``no``:
+it cannot be expressed, and using it is declared. The concepts are those of ``interlingua.testing.samples``.
 """
 
 from __future__ import annotations

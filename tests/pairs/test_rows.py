@@ -1,16 +1,16 @@
 """One row, one column for each dialect: every encode, every decode and every ordered translation between the columns.
 
-``rows.jsonl`` has one JSON object per line. A line with ``row`` begins a row: it has a value of our own types as
-``message``, ``tool_choice``, ``request`` or ``response``, in which what is not said is as in ``pairs.frames``. The
-lines after it are its cells, each of one dialect:
+``rows.jsonl`` has one JSON object per line. A line with ``row`` begins a row: it has a canonical value as ``message``,
+``tool_choice``, ``request`` or ``response``; fields that it does not have are as in ``pairs.frames``. The lines after
+it are its cells, one per dialect:
 
-- ``wire`` is what stands on the wire, laid over the frames of ``pairs.frames``. For a message: the wire message, or a
-  list where it takes several; else the keys that are added to a request or changed in an answer, ``without`` those
-  that the frame has and the wire has not. ``content`` is what stands for the content of an answer;
-- ``headers`` are what the wire says beside the body;
-- ``losses``, each ``"place kind"``, are all that encoding declares, and ``reads`` is what such a cell is read as;
-- ``spelling``: the wire is the same thing spelled otherwise: read as the same, written back as it was, and the same
-  to every other reader.
+- ``wire`` is the JSON of the protocol, merged into the frames of ``pairs.frames``. For a message: the wire message, or
+  a list if it becomes several; else the keys that are added to a request or changed in an answer, ``without`` those
+  that the frame has and the wire has not. ``content`` replaces the content of an answer;
+- ``headers`` are the headers beside the body;
+- ``losses``, each ``"place kind"``, are all losses of encoding, and ``reads`` is the value that such a cell is read as;
+- ``spelling``: the wire is another spelling of the same value: read as the same, written back unchanged, and translated
+  the same to every other dialect.
 """
 
 from __future__ import annotations
