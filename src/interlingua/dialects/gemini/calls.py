@@ -1,9 +1,9 @@
-"""Calls: which result belongs to which call, and calls that come in pieces.
+"""Calls: which result belongs to which call, and calls that are streamed in pieces.
 
-Older models give calls no ids. Marks on a block: ``id`` (the id that we gave where the wire had none; it is not
-written), ``unnamed`` (a result that came without the name of its tool).
+Older models give calls no ids. Marks on a block: ``id`` (the id that we made because the wire had none; it is not
+written), ``unnamed`` (a result that was read without the name of its tool).
 
-The arguments of a streamed call come whole, or in pieces (``partialArgs``, see ``codec.pieces``).
+The arguments of a streamed call come whole, or in pieces (``partialArgs``, see ``codec.streams.pieces``).
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ IDENTIFIED: dict[type, str] = {
     ToolUseBlock: "id", ServerToolUseBlock: "id",
     ToolResultBlock: "tool_use_id", ServerToolResultBlock: "tool_use_id",
 }  # fmt: skip
-"""The blocks that have an id, and its field."""
+"""The types of blocks that have an id, and the field that holds it."""
 NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
 
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
 class Calls:
-    """Calls that wait for their results: a result finds its own by id, then by name, then by order."""
+    """The calls that have no result yet. A result is paired with its call by id, else by name, else by order."""
 
     __slots__ = ("code", "turn", "waiting")
 
     def __init__(self, code: str | None = None) -> None:
-        self.waiting: dict[str, str] = {}  # their names by their ids
-        self.code = code  # the id of the last code that was run
-        self.turn: int | None = None  # the place of the turn that is read; none in an answer
+        self.waiting: dict[str, str] = {}  # the names of the calls without a result, by id
+        self.code = code  # the id of the last code that the provider ran
+        self.turn: int | None = None  # the position of the turn being read; None in an answer
 
     def identify(self, block: Any, place: int) -> None:
-        """Give a block that was just read the id that it lacks, and pair results with calls."""
+        """Give a block that was just read an id if it has none, and pair it with its call if it is a result."""
         field = IDENTIFIED[type(block)]
         if not (id := getattr(block, field)):
-            id = self._likely(block) or self._derived(place)
+            id = self._matching_call(block) or self._derived_id(place)
             force_setattr(block, field, id)
             mark_read(block, id=id)
         if type(block) is ToolUseBlock:
@@ -62,12 +62,12 @@ class Calls:
         elif type(block) is ServerToolUseBlock and block.name == CODE:
             self.code = id
 
-    def _derived(self, place: int) -> str:
-        """An id that nothing tells."""
+    def _derived_id(self, place: int) -> str:
+        """An id made from the position of the turn and of the block, for want of any other."""
         return f"call_{place}" if self.turn is None else f"call_{self.turn}_{place}"
 
-    def _likely(self, block: Block) -> str | None:
-        """The id of the call that a result without an id answers; None where no call waits."""
+    def _matching_call(self, block: Block) -> str | None:
+        """The id of the call that a result without an id most likely answers; None if no call lacks a result."""
         if type(block) is ServerToolResultBlock:
             return self.code
         if type(block) is not ToolResultBlock:
@@ -85,7 +85,7 @@ def mark_read(block: Any, **more: Json) -> None:
 
 
 class History:
-    """The calls of a history: their names, and the order of those that have no id on the wire."""
+    """The calls of a history being written: their names by id, and the order of those without an id on the wire."""
 
     __slots__ = ("messages", "names", "noted", "orders")
 
@@ -96,7 +96,7 @@ class History:
         self.noted = 0
 
     def note(self, call: ToolUseBlock) -> None:
-        """Know a call that is written."""
+        """Remember a call that is being written."""
         self.names[call.id] = call.name
         if call.forms or self.orders:
             self.noted += 1
@@ -105,7 +105,7 @@ class History:
                 self.orders[call.id] = self.noted
 
     def complete(self, block: ToolResultBlock, index: int, at: int, part: Wire, ledger: Ledger) -> None:
-        """Give a result what its call tells. ``index`` is the place of the message, ``at`` that of the block."""
+        """Add the name of its tool to a result. ``index`` is the position of the message, ``at`` that of the block."""
         wire: Wire = part.get("functionResponse") or KEYS.get(part, "functionResponse")
         if self.orders and block.tool_use_id in self.orders and wire.get("id") == block.tool_use_id:
             del wire["id"]
@@ -119,7 +119,7 @@ class History:
             ledger.losses.append(named_by_call(index, at))
 
     def in_call_order(self, message: Message, ledger: Ledger) -> Message:
-        """Results that no id tells apart stand in the order of their calls."""
+        """The message with its results that have no id on the wire sorted into the order of their calls."""
         orders = {at: order for at, block in enumerate(message.content) if (order := self._order(block)) is not None}
         in_order = sorted(orders, key=orders.__getitem__)
         if in_order == list(orders):
@@ -131,7 +131,7 @@ class History:
         return replace(message, content=tuple(content))
 
     def _order(self, block: Block) -> int | None:
-        """The order of the call that a result without an id answers."""
+        """The position of the call that a result answers, if neither has an id on the wire; else None."""
         if type(block) is not ToolResultBlock or "id" in marks(NAME, block):
             return None
         return self.orders.get(block.tool_use_id)
@@ -139,7 +139,7 @@ class History:
 
 @lru_cache(maxsize=4096)
 def named_by_call(message: int, block: int) -> Loss:
-    """The loss of a result without a name, which agents send again with every request."""
+    """The loss for a result without a name. It is cached: agents send the same history with every request."""
     return Loss(f"messages/{message}/content/{block}/name", "added", NAMED_BY_CALL, "form")
 
 
@@ -147,16 +147,16 @@ def named_by_call(message: int, block: int) -> Loss:
 
 
 class OpenCall:
-    """The last call while more of it may come. Its arguments are put together from pieces, or come whole."""
+    """The latest call of a stream while more of it may come. Its arguments come whole, or are joined from pieces."""
 
-    __slots__ = ("block", "grown", "part", "pieces", "position", "waiting")
+    __slots__ = ("block", "has_grown", "part", "pieces", "position", "will_continue")
 
     def __init__(self, part: Wire | None = None, position: int = 0) -> None:
         self.part: Wire = {"functionCall": {}}
         self.position = position
-        self.block: Block | None = None  # what the part was read as at first
-        self.grown = False
-        self.waiting = False
+        self.block: Block | None = None  # the block that was read from the first part
+        self.has_grown = False
+        self.will_continue = False
         self.pieces: Pieces | None = None
         if part is not None and part["functionCall"].keys().isdisjoint(("willContinue", "partialArgs")):
             self.part = part
@@ -164,45 +164,47 @@ class OpenCall:
             self.add(part)
 
     @property
-    def said(self) -> Wire:
-        said: Wire = self.part["functionCall"]
-        return said
+    def wire(self) -> Wire:
+        """The ``functionCall`` as read so far."""
+        wire: Wire = self.part["functionCall"]
+        return wire
 
-    def takes(self, part: Wire, position: int) -> bool:
-        """Whether a part goes on with this call, or is this very call once more."""
+    def is_continued_by(self, part: Wire, position: int) -> bool:
+        """Whether a part brings more of this call, or repeats it."""
         call: Wire = part["functionCall"]
         if not call.get("name"):
             return True
-        ids = {said["id"] for said in (self.said, call) if said.get("id")}
-        if call["name"] != self.said.get("name") or len(ids) > 1:
+        ids = {wire["id"] for wire in (self.wire, call) if wire.get("id")}
+        if call["name"] != self.wire.get("name") or len(ids) > 1:
             return False
-        if self.waiting:
+        if self.will_continue:
             return "args" in call or "partialArgs" in call
-        return position == self.position and extends(call.get("args") or {}, self.said.get("args") or {})
+        return position == self.position and extends(call.get("args") or {}, self.wire.get("args") or {})
 
     @property
     def unfinished(self) -> bool:
-        """Whether more was to come, or something that came could not be placed."""
-        return self.waiting or (self.pieces is not None and self.pieces.broken)
+        """Whether more was announced, or a piece could not be put in its place."""
+        return self.will_continue or (self.pieces is not None and self.pieces.broken)
 
     def add(self, part: Wire) -> None:
-        call, said = dict(part["functionCall"]), dict(self.said)
-        self.waiting = bool(call.pop("willContinue", False))
-        if not is_object(call.get("args", said)):
+        """Add a part that continues this call."""
+        call, before = dict(part["functionCall"]), dict(self.wire)
+        self.will_continue = bool(call.pop("willContinue", False))
+        if not is_object(call.get("args", before)):
             del call["args"]
         pieces: Json = call.pop("partialArgs", None) or ()
         if "args" in call:
             self.pieces = None
         elif pieces and self.pieces is None:
-            self.pieces = Pieces(said.setdefault("args", {}))
+            self.pieces = Pieces(before.setdefault("args", {}))
         if self.pieces is not None:
             for piece in pieces:
                 self.pieces.add(piece)
-        self.part = {**self.part, **part, "functionCall": {**said, **call}}
-        self.grown = True
+        self.part = {**self.part, **part, "functionCall": {**before, **call}}
+        self.has_grown = True
 
     def finish(self) -> Wire:
-        """All of it."""
+        """The whole part, with the arguments joined."""
         if self.pieces is not None:
             self.pieces.finish()
         return self.part
@@ -212,9 +214,9 @@ NO_CALL = OpenCall()
 
 
 def extends(args: Wire, before: Wire) -> bool:
-    """Whether arguments say all that others said, and perhaps more."""
-    return all(key in args and _goes_on(args[key], value) for key, value in before.items())
+    """Whether arguments hold everything that earlier ones held, and perhaps more."""
+    return all(key in args and _continues(args[key], value) for key, value in before.items())
 
 
-def _goes_on(value: Json, before: Json) -> bool:
+def _continues(value: Json, before: Json) -> bool:
     return value == before or (isinstance(value, str) and isinstance(before, str) and value.startswith(before))

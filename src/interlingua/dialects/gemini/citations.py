@@ -1,11 +1,11 @@
-"""Citations: the protocol keeps them beside the answer, in two places, with offsets in bytes.
+"""Citations: the protocol keeps them beside the answer, in two objects, with offsets in bytes.
 
 ``groundingMetadata`` has sources (chunks) and the segments of the answer that they support; ``citationMetadata`` has
-passages that were recited. Both are read onto the text that they are about, with offsets in characters. A segment names
-its part seldom: without a name it is about the first text that has the words of the segment at those offsets.
+passages that were recited. Both become citations of the text block that they refer to, with offsets in characters. A
+segment seldom names its part: without a name it refers to the first text that has its words at its offsets.
 
-Where we would write other lists than those that were read, the mark ``citations`` of the answer keeps both objects.
-They are written back while reading them still gives the citations of the texts; after an edit all are written anew.
+If we would write other lists than those that were read, the mark ``citations`` of the answer keeps both objects. They
+are written back as long as they give the citations that the texts have; after an edit, all citations are written anew.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ CHUNKS = ("web", "retrievedContext", "maps")
 SOURCES = ("citations", "citationSources")
 KEYS = ("groundingMetadata", "citationMetadata")
 MOST_TEXTS = 256
-"""In how many texts a segment that names no part is looked for."""
+"""A segment that names no part is looked for in at most so many texts."""
 Found = dict[int, list[Citation]]
 
 
 class Text:
-    """A text, and where its characters end in bytes."""
+    """A text, and the offset in bytes at which each of its characters ends."""
 
     __slots__ = ("data", "ends", "text")
 
     def __init__(self, text: str) -> None:
         self.text, self.data = text, text.encode()
-        self.ends: array[int] | None = None  # None: each has one byte
+        self.ends: array[int] | None = None  # None: every character has one byte
         if len(self.data) != len(text):
             self.ends, end = array("Q"), 0
             for character in text:
@@ -48,41 +48,41 @@ class Text:
                 self.ends.append(end)
 
     def character(self, offset: int) -> int:
-        """How many characters end within so many bytes."""
+        """The offset in characters for an offset in bytes."""
         offset = min(offset, len(self.data))
         return offset if self.ends is None else bisect_right(self.ends, offset)
 
     def byte(self, place: int) -> int:
-        """How many bytes so many characters have."""
+        """The offset in bytes for an offset in characters."""
         place = min(place, len(self.text)) if place >= 0 else max(place + len(self.text), 0)
         return place if self.ends is None or not place else self.ends[place - 1]
 
     def has(self, start: int, end: int, words: bytes) -> bool:
-        """Whether these bytes stand there."""
+        """Whether the bytes from ``start`` to ``end`` are ``words``."""
         return min(end, len(self.data)) - start == len(words) and self.data.startswith(words, start)
 
 
 class Texts:
-    """The texts among the blocks of an answer, each measured once."""
+    """The texts among the blocks of an answer. Each is measured once, when it is first needed."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.blocks = blocks
         self.places = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
-        self.known: dict[int, Text] = {}
+        self.measured: dict[int, Text] = {}
 
     def at(self, index: int) -> Text:
-        found = self.known.get(index)
+        found = self.measured.get(index)
         if found is None:
             block = self.blocks[index]
             assert isinstance(block, TextBlock)
-            found = self.known[index] = Text(block.text)
+            found = self.measured[index] = Text(block.text)
         return found
 
     def is_text(self, index: int) -> bool:
         return 0 <= index < len(self.blocks) and type(self.blocks[index]) is TextBlock
 
     def find(self, segment: Wire) -> int | None:
-        """The text that a segment is about: the part that it names, else what its words tell."""
+        """The index of the text that a segment refers to: the part that it names, else the first that has its words."""
         start, end = segment.get("startIndex", 0), segment.get("endIndex")
         if type(start) is not int or type(end) is not int or not 0 <= start <= end:
             return None
@@ -100,7 +100,7 @@ class Texts:
 
 
 def read_citations(candidate: Wire, blocks: Sequence[Block], mark: Wire) -> Sequence[Block]:
-    """Move citations from a candidate, which is altered, onto its texts."""
+    """The blocks with the citations of a candidate, which are taken out of it as far as our fields hold them."""
     original: Wire = {key: candidate[key] for key in KEYS if is_object(candidate.get(key))}
     if not original:
         return blocks
@@ -109,13 +109,13 @@ def read_citations(candidate: Wire, blocks: Sequence[Block], mark: Wire) -> Sequ
         candidate[key] = left.get(key)
         if key not in left:
             del candidate[key]
-    if merge(lay_out(cited, left, Ledger()), deepcopy(left)) != original:
+    if merge(write_anew(cited, left, Ledger()), deepcopy(left)) != original:
         mark["citations"] = original
     return cited
 
 
 def take_citations(original: Wire, blocks: Sequence[Block]) -> tuple[Wire, list[Block]]:
-    """What is left of both objects, and the blocks with their citations."""
+    """What is left of both objects when the citations are taken out, and the blocks with their citations."""
     left, found, texts = deepcopy(original), Found(), Texts(blocks)
     for key, read in zip(KEYS, (read_grounding, read_sources), strict=True):
         if key in left:
@@ -160,9 +160,9 @@ def _kind(chunk: Json) -> str:
 
 
 def _take_chunk(chunk: Wire, kind: str) -> dict[str, Any]:
-    """Take what a chunk says in fields of ours."""
+    """Take the fields of a citation out of a chunk."""
     keys = {"url": "uri", "title": "title"} | ({"text": "text"} if kind == "retrievedContext" else {})
-    taken = {ours: chunk[kind].pop(theirs) for ours, theirs in keys.items() if type(chunk[kind].get(theirs)) is str}
+    taken = {field: chunk[kind].pop(key) for field, key in keys.items() if type(chunk[kind].get(key)) is str}
     if not chunk[kind]:
         del chunk[kind]
     return taken
@@ -202,23 +202,23 @@ def write_citations(
 ) -> Wire:
     """``groundingMetadata`` and ``citationMetadata`` of the texts of an answer.
 
-    ``blocks`` are those that have a part, and ``places`` says where they stand in the answer.
+    ``blocks`` are the blocks that have a part on the wire, ``places`` their indexes in the answer.
     """
     if kept is not None:
         bare = [replace(block, citations=()) if type(block) is TextBlock else block for block in blocks]
         if take_citations(kept, bare)[1] == list(blocks):
             return deepcopy(kept)
-    return lay_out(blocks, residue, ledger, places)
+    return write_anew(blocks, residue, ledger, places)
 
 
-def lay_out(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: Sequence[int] | None = None) -> Wire:
-    """Both objects, as we write them; new entries of lists stand behind those that residue has."""
+def write_anew(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: Sequence[int] | None = None) -> Wire:
+    """Both objects, as we write them. New entries of lists come after those that residue has."""
     texts, sources, where = Texts(blocks), list[Wire](), ledger.where
     left = residue.get(KEYS[0])
     grounding = Grounding(texts, left if is_object(left) else {})
     for index, block in enumerate(blocks):
         citations = block.citations if type(block) is TextBlock else ()
-        last = max((place for place, citation in enumerate(citations) if _is_placed(citation)), default=-1)
+        last = max((place for place, citation in enumerate(citations) if _has_position(citation)), default=-1)
         for place, citation in enumerate(citations):
             ledger.where = ("content", index if places is None else places[index], "citations", place)
             if citation.kind != "url":
@@ -227,7 +227,7 @@ def lay_out(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: Sequ
             if citation.index is not None:
                 ledger.lose_form("dropped", f"citations of {NAME} have no index", "index")
             ledger.foreign(citation, NAME)
-            if _is_placed(citation):
+            if _has_position(citation):
                 grounding.write(citation, index, ledger)
                 continue
             if (source := write_source(citation, ledger)) is not None:
@@ -241,8 +241,8 @@ def lay_out(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: Sequ
     return {**wire, KEYS[1]: {SOURCES[0]: sources}} if sources else wire
 
 
-def _is_placed(citation: Citation) -> bool:
-    """Whether it is written as a segment and its chunk."""
+def _has_position(citation: Citation) -> bool:
+    """Whether a citation is written as a segment and its chunk."""
     return citation.kind == "url" and citation.start is not None and citation.end is not None
 
 
@@ -259,15 +259,15 @@ def write_source(citation: Citation, ledger: Ledger) -> Wire | None:
 
 
 class Grounding:
-    """The chunks and supports of one answer while they are put together."""
+    """The chunks and supports of one answer while they are written."""
 
     def __init__(self, texts: Texts, residue: Wire) -> None:
         self.texts = texts
         chunks, supports = residue.get("groundingChunks"), residue.get("groundingSupports")
         self.chunks: list[Wire] = [{} for _ in chunks] if is_array(chunks) else []
         self.supports: list[Wire] = []
-        self.before = len(supports) if is_array(supports) else 0
-        self.homes: dict[tuple[str | None, ...], int] = {}  # the place of each source
+        self.before = len(supports) if is_array(supports) else 0  # how many supports residue has
+        self.indexes: dict[tuple[str | None, ...], int] = {}  # the index of the chunk of each source
 
     def write(self, citation: Citation, index: int, ledger: Ledger) -> None:
         text = self.texts.at(index)
@@ -282,16 +282,16 @@ class Grounding:
             segment["partIndex"] = index
         if not self.supports or self.supports[-1]["segment"] != segment:
             self.supports.append({"segment": segment, "groundingChunkIndices": []})
-        self.supports[-1]["groundingChunkIndices"].append(self.chunk(citation))
+        self.supports[-1]["groundingChunkIndices"].append(self.chunk_index(citation))
 
-    def chunk(self, citation: Citation) -> int:
-        """The place of a source."""
+    def chunk_index(self, citation: Citation) -> int:
+        """The index of the chunk of a citation's source, which is added if it is new."""
         kind = "web" if citation.text is None else "retrievedContext"
-        known = {"uri": citation.url, "title": citation.title, "text": citation.text}
-        home = self.homes.setdefault((citation.url, citation.title, citation.text), len(self.chunks))
-        if home == len(self.chunks):
-            self.chunks.append({kind: {key: value for key, value in known.items() if value is not None}})
-        return home
+        fields = {"uri": citation.url, "title": citation.title, "text": citation.text}
+        index = self.indexes.setdefault((citation.url, citation.title, citation.text), len(self.chunks))
+        if index == len(self.chunks):
+            self.chunks.append({kind: {key: value for key, value in fields.items() if value is not None}})
+        return index
 
     def wire(self) -> Wire:
         return {"groundingChunks": self.chunks, "groundingSupports": [{} for _ in range(self.before)] + self.supports}

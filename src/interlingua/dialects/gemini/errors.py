@@ -1,7 +1,7 @@
-"""Errors, read left to right to decode and right to left to encode, and what a request must have.
+"""The table of errors, read left to right to decode and right to left to encode, and what a request must have.
 
-Some servers wrap the body of an error in a list. A complaint about a request names the field, in the sentence and in
-the details.
+Some servers wrap the body of an error in a list. The error for an invalid request names the wrong field, both in its
+message and in its details.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ...types.base import Json
 from ...types.loss import WireError
 from .facts import KEYS, NAME
 
-# More exact than the status, in the details: the reason, and the status that it comes with.
+# Reasons in the details that say more than the status, each with the status that it comes with.
 REASONS = {"API_KEY_INVALID": "INVALID_ARGUMENT", "BILLING_DISABLED": "PERMISSION_DENIED"}
 REASON = "type.googleapis.com/google.rpc.ErrorInfo"
 RETRY = "type.googleapis.com/google.rpc.RetryInfo"
@@ -61,12 +61,12 @@ class GeminiErrors(WireErrors):
         if "error" in rest and is_object(rest["error"]):
             rest["error"] = inner
         details = inner.get("details")
-        told = [detail for detail in details if is_object(detail)] if is_array(details) else []
-        given = [detail.get("reason") for detail in told]
-        reason = next((found for found in given if type(found) is str and found in REASONS), None)
+        objects = [detail for detail in details if is_object(detail)] if is_array(details) else []
+        reasons = [detail.get("reason") for detail in objects]
+        reason = next((found for found in reasons if type(found) is str and found in REASONS), None)
         error = self.make(
             status, headers, words=(reason, word), message=message if type(message) is str else text_of(wire),
-            after=next((found for detail in told if (found := _delay(detail)) is not None), None),
+            after=next((found for detail in objects if (found := _delay(detail)) is not None), None),
             provider=provider, extras={NAME: [rest] if wrapped else rest},
         )  # fmt: skip
         error.provider_code = word if type(word) is str else None
@@ -74,14 +74,14 @@ class GeminiErrors(WireErrors):
         return error
 
     def body(self, error: AdapterError) -> Json:
-        """The protocol's own shape, with all that came in it, wrapped if it was."""
+        """The body of an error. One that was read here is written as it came: with its residue, in a list if it was."""
         residue: Json = error.extras.get(NAME)
         if not is_error(residue):
             return {"error": self.inner(error)}
         wrapped = is_array(residue)
         rest: Wire = residue[0] if wrapped else residue
-        told = {"code": rest["error"].get("code"), "message": error.provider_message, "status": error.provider_code}
-        inner: Wire = {key: value for key, value in told.items() if value}  # no more than was there
+        known = {"code": rest["error"].get("code"), "message": error.provider_message, "status": error.provider_code}
+        inner: Wire = {key: value for key, value in known.items() if value}  # no key that the body did not have
         details = write_details(rest["error"].get("details"), error.retry_after)
         if details is not None:
             inner["details"] = details
@@ -89,8 +89,8 @@ class GeminiErrors(WireErrors):
         return [body] if wrapped else body
 
     def inner(self, error: AdapterError) -> Wire:
-        word, said = self.row_for(error).word, error.provider_message or error.message
-        inner: Wire = {"code": self.status_for(error, NAME), "message": said, "status": REASONS.get(word, word)}
+        word, message = self.row_for(error).word, error.provider_message or error.message
+        inner: Wire = {"code": self.status_for(error, NAME), "message": message, "status": REASONS.get(word, word)}
         details = [{"@type": REASON, "reason": word}] if word in REASONS else None
         details = write_details(details, error.retry_after)
         return inner if details is None else {**inner, "details": details}
@@ -105,7 +105,7 @@ class GeminiErrors(WireErrors):
 
 ERRORS = GeminiErrors(
     NAME,
-    # status  wire word             canonical, where the status does not say it
+    # status  wire word             our class, if it does not follow from the status
     ErrorRow(500, "INTERNAL"),
     ErrorRow(400, "INVALID_ARGUMENT"),
     ErrorRow(400, "FAILED_PRECONDITION"),
@@ -124,7 +124,7 @@ ERRORS = GeminiErrors(
     ErrorRow(501, "UNIMPLEMENTED", InvalidRequestError),
     ErrorRow(503, "UNAVAILABLE", OverloadedError),
     ErrorRow(504, "DEADLINE_EXCEEDED"),
-    # What has no word of its own: said with the nearest.
+    # Classes without a word of their own: written with the nearest.
     ErrorRow(413, "INVALID_ARGUMENT", ContextOverflowError),
     ErrorRow(400, "FAILED_PRECONDITION", ToolStateError),
     ErrorRow(502, "INTERNAL", NetworkError),
@@ -132,18 +132,18 @@ ERRORS = GeminiErrors(
 
 
 def _delay(detail: Wire) -> float | None:
-    """How long to wait, where a detail says so."""
+    """The seconds to wait that a detail asks for; None if it is another kind of detail."""
     found = DELAY.fullmatch(str(detail.get("retryDelay"))) if detail.get("@type") == RETRY else None
     return usable(float(found[1])) if found is not None else None
 
 
 def write_details(details: Json, delay: float | None) -> Json:
-    """The details, with the delay where one is due."""
-    told = [detail for detail in details if is_object(detail)] if is_array(details) else []
-    if delay is None or any(_delay(detail) == delay for detail in told):
+    """The details, with the delay added unless there is none or they have it already."""
+    objects = [detail for detail in details if is_object(detail)] if is_array(details) else []
+    if delay is None or any(_delay(detail) == delay for detail in objects):
         return details
     retry = {"@type": RETRY, "retryDelay": f"{write_seconds(delay)}s"}
-    return [*(detail for detail in told if detail.get("@type") != RETRY), retry]
+    return [*(detail for detail in objects if detail.get("@type") != RETRY), retry]
 
 
 # ---------------------------------------------------------------------------------------- what a request must have
@@ -152,8 +152,8 @@ PART, CONFIG = "contents.*.parts.*", "generationConfig"
 BAD = "type.googleapis.com/google.rpc.BadRequest"
 
 
-def unasked(body: Wire) -> Iterator[Complaint]:
-    """Results that do not stand right behind the turn of their calls; they are told by the name of the function."""
+def find_stray_results(body: Wire) -> Iterator[Complaint]:
+    """A complaint for each turn of results that does not follow a turn of calls. It gives the name of the function."""
     called = False
     for index, content in enumerate(body["contents"] if is_array(body["contents"]) else ()):
         parts = content["parts"] if is_array(content.get("parts")) else ()
@@ -194,7 +194,7 @@ REQUIREMENTS = Requirements(
     Check("tools.*.functionDeclarations.*.name", (TEXT,), needed=True),
     Check("toolConfig",                         (OBJECT,)),
     usual=lambda body: KEYS.usual(body)[0],
-    more=unasked,
+    more=find_stray_results,
     sentences={fault: f"Invalid value at '{{place}}': {said}" for fault, said in {
         "missing": "it is required, and expected to be {expected}",
         "type": "expected {expected}, got {got}",

@@ -1,4 +1,4 @@
-"""Facts of Gemini that are no phrases: its name, path, limits, media types, and how its keys are spelled."""
+"""Facts of Gemini that are not rows: its name, path, limits, media types, and how its keys are spelled."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NAMES = NameRule("a-zA-Z0-9_.:-", 64, first="a-zA-Z_", results=True)
 VERSION = "v1beta"
 SIGNATURE = "thoughtSignature"
 PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
-"""Sent in place of a signature that does not exist, as the documentation says."""
+"""Values that the documentation allows in place of a signature that does not exist."""
 CODE = "code_execution"
-"""The name that we give to code that the provider runs: its parts have no name."""
+"""The name of our blocks for code that the provider runs: its parts have no name."""
 JSON_TYPE = "application/json"
 LEVELS = ("minimal", "low", "medium", "high")
 MAX_STOPS = 5
@@ -29,7 +29,7 @@ LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/")
 STORED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/|(?!\w+://)")
-"""Addresses of files that the provider itself stores."""
+"""URLs of files that the provider itself stores."""
 MEDIA_TYPES = {
     **{end: f"image/{end}" for end in ("png", "gif", "webp", "heic", "heif", "bmp")},
     **{end: f"audio/{end}" for end in ("wav", "aac", "ogg", "flac", "aiff", "opus")},
@@ -40,10 +40,10 @@ MEDIA_TYPES = {
     "html": "text/html", "htm": "text/html", "csv": "text/csv", "xml": "text/xml", "rtf": "text/rtf",
     "css": "text/css", "js": "text/javascript", "py": "text/x-python",
 }  # fmt: skip
-"""Media types by the extension of an address."""
+"""Media types by the extension of a URL."""
 
-# The servers read keys in snake_case too. What lies below the free keys is the caller's own (arguments, results,
-# schemas, labels), or has its own reader (turns, parts, tools).
+# The servers read keys in snake_case too. Keys below the free keys are never respelled: they are the caller's
+# (arguments, results, schemas, labels), or have a reader of their own (turns, parts, tools).
 WORDS = """
 thoughtSignature inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall
 toolResponse toolType mimeType fileUri displayName mediaResolution audioTranscription partialArgs jsonPath stringValue
@@ -68,10 +68,10 @@ HOSTED = (
 )  # fmt: skip
 
 
-def as_it_came(mark: Mapping[str, Json], key: str) -> list[Json] | None:
-    """What the wire had where we would write something else: ``[value]``, or ``[]`` for no such key. Else None.
+def original_value(mark: Mapping[str, Json], key: str) -> list[Json] | None:
+    """What the wire had under a key, if we would write something else: ``[value]``, or ``[]`` for no such key.
 
-    A value that an earlier release saved may have another mark of this name, which says nothing here.
+    None if nothing is marked. An earlier release may have saved another mark of this name, which is no list.
     """
     found = mark.get(key)
     return found if is_array(found) else None

@@ -1,8 +1,9 @@
 """Kinds of fields that only Gemini has: schemas, how much to think, which tools may be called, signatures, ids.
 
 Schemas are JSON Schema in the fields made for it, or the protocol's older ``Schema``, whose types are in upper case. We
-write the former, in the subset that the protocol takes. Another one that was read is kept as a spelling, so that it is
-written back as it came; an edited older one is written in the older field, its other words as they were spelled.
+write JSON Schema, in the subset that the protocol takes. A schema that was read and that we would write otherwise is
+kept as a spelling and written back as it came. An older schema that was edited stays in the older field, and what was
+not edited keeps its spelling.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ NOT_A_SCHEMA = (TypeError, ValueError, AttributeError, KeyError, RecursionError)
 
 
 def project(schema: Schema) -> Projection:
-    """A schema in the subset of JSON Schema that the protocol takes. Agents send the same schemas with every request,
-    so what became of a schema is remembered by its text."""
+    """A schema in the subset of JSON Schema that the protocol takes. Projections are cached by the text of the schema,
+    because agents send the same schemas with every request."""
     text, changes = _projected(dump(schema))
     return Projection(schema if text is None else decode_json(text), changes)
 
 
 @lru_cache(maxsize=512)
 def _projected(text: bytes) -> tuple[bytes | None, tuple[str, ...]]:
-    """The projection as a text; None for the very same."""
+    """The projection as JSON text and its changes; the text is None if the schema is in the subset already."""
     schema = decode_json(text)
     fitted, changes = project_schema(schema, NAME)
     return None if fitted == schema else dump(fitted), changes
 
 
 def read_older(wire: Schema) -> Schema:
-    """An older schema as JSON Schema; what cannot be read is taken for JSON Schema already."""
-    schema: Schema = decode_json(_raised(dump(wire)))
+    """An older schema as JSON Schema; one that cannot be converted is returned as it is."""
+    schema: Schema = decode_json(_read_older_text(dump(wire)))
     return schema
 
 
 @lru_cache(maxsize=512)
-def _raised(text: bytes) -> bytes:
+def _read_older_text(text: bytes) -> bytes:
     try:
         return dump(from_gemini_schema(decode_json(text)))
     except NOT_A_SCHEMA:
@@ -63,7 +64,7 @@ def _raised(text: bytes) -> bytes:
 
 
 def respelled(wire: Schema, schema: Schema) -> Schema | None:
-    """A schema spelled as ``wire`` is, apart from words that have changed; None where more has changed than words."""
+    """``schema`` with the spelling of the older schema ``wire``; None if more than single values has changed."""
     before = read_older(wire)
     if before == schema:
         return wire
@@ -85,7 +86,7 @@ def _respelled(wire: Json, before: Json, after: Json) -> Json:
 
 
 class SchemaKeys(Group):
-    """A schema under one of two keys: as JSON Schema (``json``), or as an older schema (``older``)."""
+    """A schema under one of two keys: ``json`` for JSON Schema, ``older`` for the older form."""
 
     name = "a schema"
     field: str
@@ -93,7 +94,7 @@ class SchemaKeys(Group):
     older: str
 
     def read_schema(self, found: Wire) -> Schema | None:
-        """Take a schema; of two, the older one is residue."""
+        """Take the schema out of ``found``. If both keys have one, the older one is residue."""
         for key in (self.json, self.older):
             wire = found.get(key, ABSENT)
             if is_object(wire) and wire:
@@ -105,7 +106,7 @@ class SchemaKeys(Group):
 
     def write_schema(self, schema: Schema, ledger: Ledger, spelled: Mapping[str, Json]) -> tuple[str, Schema]:
         """The key to write, and its value."""
-        if self.json in spelled:  # it came so, though we would have changed it
+        if self.json in spelled:  # it was read like this, though we would have changed it
             return self.json, schema
         older = self.older in spelled
         if older and is_object(wire := spelled[self.older]) and (same := respelled(wire, schema)) is not None:
@@ -117,7 +118,7 @@ class SchemaKeys(Group):
         return self.older if older else self.json, fitted
 
     def spelled(self, marks: Mapping[str, Json]) -> Wire:
-        """The keys as they were read, if not as we would write them."""
+        """The keys and values as they were read, if we would write them otherwise; else empty."""
         kept: list[Wire] = marks.get("spelling", {}).get(self.field) or [{}]
         return kept[0]
 
@@ -169,7 +170,7 @@ class OutputSchema(SchemaKeys):
 
 
 def judge(schema: Schema) -> tuple[Schema, tuple[Declared, ...]]:
-    """A schema of parameters in the protocol's subset, and what to declare."""
+    """A schema of parameters in the protocol's subset, and the losses to declare for it."""
     fitted, changes = project_schema(schema, NAME)
     if not changes:
         return fitted, ()
@@ -195,7 +196,7 @@ def write_display(display: str, ledger: Ledger) -> Json:
 
 
 class ThinkingAmount(Group):
-    """``mode``, ``budget`` and ``effort``: a budget (0 is off, -1 is up to the model) or a level."""
+    """``mode``, ``budget`` and ``effort`` as a budget (0: off, -1: the model decides) or a level."""
 
     name = "a budget or a level"
 
@@ -261,7 +262,7 @@ def _write_level(effort: str | None, ledger: Ledger) -> str | None:
 
 
 class ChosenTools(Group):
-    """``mode``, ``name`` and ``allowed`` of a tool choice: a mode, and the names that it is about."""
+    """``mode``, ``name`` and ``allowed`` of a tool choice as a mode and the names of the allowed functions."""
 
     name = "a mode and names"
 
@@ -291,7 +292,7 @@ class ChosenTools(Group):
 
 
 def _write_names(mode: str | None, name: str | None, allowed: list[str], ledger: Ledger) -> list[str]:
-    """The names that a choice allows, as far as its mode takes any."""
+    """The names that a choice allows; none if its mode takes no names."""
     if mode == "specific":
         if allowed and allowed != [name]:
             ledger.lose("dropped", "one tool is named, so no list of allowed tools was sent", "allowed")
@@ -308,7 +309,7 @@ def _write_names(mode: str | None, name: str | None, allowed: list[str], ledger:
 
 
 class SignatureKind(Kind):
-    """A signature in base64. A documented placeholder is none, and what is not base64 is refused by readers."""
+    """A signature in base64. A documented placeholder is read as no signature; servers refuse what is not base64."""
 
     blank: Json = ""
     rejects_none = True
@@ -334,7 +335,7 @@ class SignatureKind(Kind):
 class IssuedId(Plain):
     """The id of a call, or of the call that a result answers, in the field ``field``.
 
-    The mark ``id`` is the id that we gave where the wire had none: it is not written.
+    The mark ``id`` holds the id that we made because the wire had none. That id is not written.
     """
 
     omits = True
@@ -360,7 +361,7 @@ class IssuedId(Plain):
 
 
 class Contents(Group):
-    """Some keys of an object, which are an object of their own here."""
+    """Several keys inside the object ``key``, which together are one field of ours: an object."""
 
     name = "an object"
 

@@ -1,6 +1,6 @@
-"""Marks of Gemini that were saved before its phrases were rows (``codec.old_marks``).
+"""Reads the marks of Gemini that releases without row tables saved (``codec.old_marks``).
 
-Data that were in the alphabet of URLs are written in the usual one.
+Their mark for base64 in the URL alphabet is not read: such data are written in the standard alphabet.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from .rows import DECLARATIONS, PARTS, RESULT_PARTS
 
 
 def snake(value: Any, held: Json) -> dict[str, Json]:
-    """Keys that were in snake_case."""
+    """The keys that the wire had in snake_case."""
     return {"keys": held}
 
 
 def schema(value: Any, held: Json) -> dict[str, Json]:
-    """How a tool had its schema: as JSON Schema, as OpenAPI, or as something that neither brings back."""
+    """How the wire had a schema: as JSON Schema (``plain``), as an older schema, or as the object that is held."""
     if held == "plain":
-        said: Json = value.input_schema
+        wire: Json = value.input_schema
     else:
-        said = held["Schema"] if is_object(held) else to_gemini_schema(value.input_schema).schema
-    return {"spelling": {"input_schema": [{"parameters": said}]}}
+        wire = held["Schema"] if is_object(held) else to_gemini_schema(value.input_schema).schema
+    return {"spelling": {"input_schema": [{"parameters": wire}]}}
 
 
 MARKS = OldMarks((PARTS, RESULT_PARTS, DECLARATIONS), {"snake": snake, "schema": schema})

@@ -1,8 +1,8 @@
-"""What parts hold whose keys say several of our fields together: media, and the results of functions.
+"""Media and the results of functions: parts in which several keys together make our fields.
 
-``inlineData`` holds media, ``fileData`` points to them. The media type of a part says what it is; a part without one is
-judged by the end of its address. Our data are in the standard alphabet of base64, padded; the servers take both
-alphabets. Plain text is a text here, and base64 there.
+``inlineData`` holds media, ``fileData`` points to them. The media type of a part says which block it becomes; without
+one, the extension of its URL does. We write data in the standard alphabet of base64, padded; the servers take both
+alphabets. Plain text is base64 on the wire and a ``TextSource`` in our blocks.
 
 A function response is an object. ``{"output": …}`` and ``{"error": …}`` are the protocol's own words for a result and a
 failure; any other object is the result itself. A text is sent as ``output``, unless it is the JSON of an object just as
@@ -67,14 +67,14 @@ Placed = list[tuple[int, Block]]
 
 
 def media_type_of(url: str) -> str | None:
-    """The media type that the end of an address tells."""
+    """The media type for the extension of a URL; None if it has none that we know."""
     path = re.split(r"[?#]", url, maxsplit=1)[0]
     _, dot, end = path.rpartition("/")[2].rpartition(".")
     return MEDIA_TYPES.get(end.lower()) if dot else None
 
 
 def block_type(media_type: Json, url: Json) -> type[Media]:
-    """The block of a part with this media type, or this address."""
+    """The type of block for a part with this media type or, if it has none, with this URL."""
     if type(media_type) is not str or not media_type:
         if type(url) is not str:
             return DocumentBlock
@@ -85,7 +85,7 @@ def block_type(media_type: Json, url: Json) -> type[Media]:
 
 
 def media_tag(part: Wire) -> str | None:
-    """The tag of a media part, which its key alone does not tell; None for other parts."""
+    """The tag of a media part, found by its media type or URL; None for other parts."""
     for key in ("inlineData", "fileData"):
         data = part.get(key)
         if is_object(data):
@@ -94,7 +94,7 @@ def media_tag(part: Wire) -> str | None:
 
 
 def read_text(data: str) -> str | None:
-    """The plain text that data hold, if the same data come of it again."""
+    """The plain text that base64 data hold; None if writing it again would give other data."""
     try:
         text = a2b_base64(data, strict_mode=True).decode()
     except ValueError:
@@ -127,7 +127,7 @@ class MediaSource(Group):
         return source, found.pop(f"{key}.displayName") if type(name) is str and name else None
 
     def quick(self, media_type: Json, data: Json, uri: Json, uri_type: Json, *names: Json) -> Any:
-        """Data of the standard alphabet, as far as one can tell without reading them."""
+        """The common case: data that look like standard base64. They are not decoded to find out."""
         if type(media_type) is not str or type(data) is not str or uri is not ABSENT or uri_type is not ABSENT:
             return REFUSED
         if media_type == PLAIN or len(data) % 4 or "-" in data or "_" in data:
@@ -154,7 +154,7 @@ class MediaSource(Group):
         return {key: data}
 
     def _spelled(self, marks: Mapping[str, Json]) -> Wire:
-        """The keys as they were read, if not as we would write them."""
+        """The keys and values as they were read, if we would write them otherwise; else empty."""
         kept: list[Wire] = marks.get("spelling", {}).get("source filename" if self.named else "source") or [{}]
         return kept[0]
 
@@ -222,7 +222,7 @@ def _file_data(uri: str, media_type: str | None) -> Wire:
 
 
 def is_wrapped(value: Json) -> bool:
-    """Whether an object would be read as something else than the result itself."""
+    """Whether a value must be wrapped as ``output``, because as a response it would not be read as the result."""
     if not is_object(value) or not value:
         return True
     if len(value) > 1:
@@ -233,13 +233,13 @@ def is_wrapped(value: Json) -> bool:
 
 
 def spelled_object(text: str) -> dict[str, Json] | None:
-    """The object that a text is the JSON of, if we would write it so."""
+    """The object of which a text is the JSON, exactly as we would write it; None for other texts."""
     value = parse_object(text) if text.startswith("{") else None
     return value if value is not None and not is_wrapped(value) and dump(value) == text.encode() else None
 
 
 class ResultContent(Group):
-    """The content of a result, and whether it is a failure. ``parts`` is the table of media in results."""
+    """The content of a result, and whether it is a failure. ``parts`` is the table for media in results."""
 
     name = "a result"
 
@@ -263,7 +263,7 @@ class ResultContent(Group):
         return content, failed
 
     def is_usual(self, values: Any, found: Wire) -> bool:
-        """As the base, but media are not written for it: each block remembers its own spelling."""
+        """As in the base class, but media are not compared: each media block keeps its own spelling."""
         content, failed = values
         words: Placed = [(place, block) for place, block in enumerate(content) if not isinstance(block, IN_PARTS)]
         ledger = Ledger()
@@ -271,7 +271,7 @@ class ResultContent(Group):
         return same and not ledger.losses and (PARTS_KEY in found) is (len(words) < len(content))
 
     def quick(self, response: Json, parts: Json) -> Any:
-        """One text or one object, and media."""
+        """The common case: one text or one object, perhaps with media."""
         if response.__class__ is not dict:
             return REFUSED
         if parts is ABSENT and len(response) == 1 and type(text := response.get("output")) is str and text[:1] != "{":
@@ -286,7 +286,7 @@ class ResultContent(Group):
     # ----------------------------------------------------------------------------------------------------- writing
 
     def quick_write(self, content: Sequence[Block], failed: bool | None) -> Any:
-        """One plain text or one plain object."""
+        """The common case: one plain text or one plain object."""
         if len(content) != 1 or failed is False:
             return OMIT
         only = content[0]
@@ -297,7 +297,7 @@ class ResultContent(Group):
         return only.value if type(only) is JsonBlock and not failed and not is_wrapped(only.value) else OMIT
 
     def frequent(self, fields: Sequence[str], source: Code) -> tuple[str, str] | None:
-        """One plain text that does not look like an object."""
+        """The expression and condition for the most frequent case: one plain text that does not look like an object."""
         content, failed = fields
         is_text = f"len({content}) == 1 and {plain_condition('block', f'{content}[0]', source)}"
         return "{'output': block.text}", f"{failed} is None and {is_text} and block.text[:1] != '{{'"
@@ -317,7 +317,7 @@ class ResultContent(Group):
         return {"functionResponse": wire}
 
     def _write_parts(self, content: Sequence[Block], first_word: int, ledger: Ledger) -> Iterator[Json]:
-        """The media of a result, which come after its words."""
+        """The media of a result, which come after its texts. ``first_word`` is the index of the first text."""
         where = ledger.where
         for place, block in enumerate(content):
             if isinstance(block, IN_PARTS):
@@ -362,7 +362,7 @@ def _write_words(words: Placed, failed: bool, ledger: Ledger) -> Wire:
 
 
 def _lose_attributes(block: Block, ledger: Ledger, *path: str | int) -> None:
-    """The texts of a result have nothing but their text."""
+    """Declare what a text has beside its words: a text in a result can have nothing else."""
     if is_plain_text(block):
         return
     for field in ("citations", "cache", "signature"):

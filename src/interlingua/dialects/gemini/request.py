@@ -1,11 +1,11 @@
-"""The request of Gemini: what lies around the turns, and tools. The model and streaming are in its path.
+"""The request of Gemini without its turns: parameters, system text and tools. The model and streaming are in its path.
 
 Marks on a request: ``contents`` (one object, or none), ``tools`` (one object), ``model`` (the body named it too),
-``system_role`` and ``system_parts``, ``verbatim`` (fields that the protocol would refuse; they came from it).
+``system_role`` and ``system_parts``, ``verbatim`` (fields that the protocol would refuse, though they were read here).
 
-Declarations share one tool object; every tool of the provider's own has an object to itself. Marks on a tool, where it
-came otherwise: ``place`` (the tool object that it stood in), ``object`` (what else that object held), ``key`` (the
-spelling of ``functionDeclarations``).
+We write all declarations into one tool object, and every hosted tool into an object of its own. Marks on a tool that
+was read from another arrangement: ``place`` (the index of its tool object), ``object`` (what else that object held),
+``key`` (the spelling of ``functionDeclarations``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
-from .facts import COLLECTION, JSON_TYPE, KEYS, NAME, VERSION, as_it_came
+from .facts import COLLECTION, JSON_TYPE, KEYS, NAME, VERSION, original_value
 from .kinds import judge
 from .rows import CHOICE, DECLARATIONS, OFFERED, PARAMS
 from .turns import Placed, read_contents, read_system, signs_calls, with_parts, write_contents, write_system
@@ -67,7 +67,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
 
 
 def take_params(body: Wire) -> tuple[dict[str, Any], Wire, Wire]:
-    """The parameters, what is left of the body, and marks."""
+    """The parameters, the rest of the body, and marks."""
     taken = PARAMS.take(body)
     left = (taken[1], taken[1].get("generationConfig"), taken[1].get("toolConfig"))
     if any(is_object(held) and KEYS.is_suspect(held) for held in left):
@@ -78,14 +78,14 @@ def take_params(body: Wire) -> tuple[dict[str, Any], Wire, Wire]:
 
 
 def read_json_output(config: Wire, rest: Wire, fields: dict[str, Any]) -> None:
-    """JSON without a schema; what could not be read as one stays residue, with its media type."""
+    """Read ``json_output``: JSON without a schema. A schema that could not be read is residue with its media type."""
     if config.keys().isdisjoint(("responseJsonSchema", "responseSchema")):
         fields["json_output"] = True
         leave(rest, "generationConfig", {key: value for key, value in config.items() if key != "responseMimeType"})
 
 
 def read_model(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """Some clients name the model in the body, too."""
+    """Read the model from the body, where some clients repeat it."""
     word = rest["model"]
     if type(word) is str and word:
         name = word.removeprefix("models/")
@@ -96,7 +96,7 @@ def read_model(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 
 
 def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:
-    """Turns, system text and tools; what is of another shape stays residue."""
+    """Read turns, system text and tools; what has another shape stays residue."""
     contents = rest.get("contents")
     if is_object(contents):
         mark["contents"], contents = "object", [contents]
@@ -163,7 +163,7 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
         body["systemInstruction"] = instruction
     signing = target is not None and signs_calls(target.model or request.model)
     contents = write_contents(request.messages, target, ledger, signing=signing)
-    came = as_it_came(mark, "contents")
+    came = original_value(mark, "contents")
     if contents:
         body["contents"] = contents[0] if mark.get("contents") == "object" and len(contents) == 1 else contents
     elif came is not None and not request.messages:
@@ -177,7 +177,7 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
 
 
 def move_system(messages: Sequence[Message], taken: int, ledger: Ledger) -> list[Placed]:
-    """The blocks of the system messages that stand among others."""
+    """The blocks of the system messages that stand behind other messages."""
     moved: list[Placed] = []
     for index, message in enumerate(messages):
         if message.role is SYSTEM and index >= taken:
@@ -190,7 +190,7 @@ def move_system(messages: Sequence[Message], taken: int, ledger: Ledger) -> list
 
 
 def read_tools(wire: list[Json]) -> tuple[Tool, ...]:
-    layout = [read_object(tool) for tool in wire]
+    layout = [read_tool_object(tool) for tool in wire]
     declaring = [group for group in layout if any(map(_declares, group))]
     uniform = all(len(group) == 1 or set(map(type, group)) == {ToolDefinition} for group in layout)
     if uniform and len(declaring) <= 1:
@@ -199,7 +199,7 @@ def read_tools(wire: list[Json]) -> tuple[Tool, ...]:
 
 
 def _declares(tool: Tool) -> bool:
-    """Whether a tool is a function, also one that is carried since it could not be read."""
+    """Whether a tool is a function declaration, even one that could not be read and is carried whole."""
     return isinstance(tool, ToolDefinition) or (is_object(tool.raw) and not tool.raw.keys().isdisjoint(DECLARED))
 
 
@@ -207,7 +207,7 @@ def _marked(tool: Tool, **more: Json) -> Tool:
     return replace(tool, forms={NAME: {**marks(NAME, tool), **more}})
 
 
-def read_object(wire: Json) -> list[Tool]:
+def read_tool_object(wire: Json) -> list[Tool]:
     """The tools of one tool object; one that cannot be read is carried whole."""
     if not is_object(wire):
         return [ServerTool(NAME, wire)]
@@ -228,7 +228,7 @@ def read_object(wire: Json) -> list[Tool]:
 
 
 def read_declarations(wire: list[Json], key: str) -> list[Tool]:
-    """Declared functions. Whether their schemas need a change is asked once for all."""
+    """Read function declarations. Whether any schema needs a change is checked once for all of them."""
     tools: list[Any] = list(map(OFFERED.read, wire))
     if key == DECLARED[0] and all(map(_is_plain, tools)) and not PLANS.of(tools):
         return tools
@@ -238,12 +238,12 @@ def read_declarations(wire: list[Json], key: str) -> list[Tool]:
 
 
 def _is_plain(tool: Any) -> bool:
-    """Whether nothing has to be remembered of a tool that was read."""
+    """Whether a tool was read completely, without marks or residue."""
     return tool is not REFUSED and not (tool.forms or tool.extras)
 
 
 def read_choice(config: Wire) -> ToolChoice | None:
-    """Take ``functionCallingConfig`` of a tool configuration; None where it is of no shape that we know."""
+    """Take ``functionCallingConfig`` out of a tool configuration; None if it is missing or has an unknown shape."""
     choice: Any = CHOICE.read(config["functionCallingConfig"]) if "functionCallingConfig" in config else REFUSED
     if choice is REFUSED:
         return None
@@ -256,7 +256,7 @@ def read_choice(config: Wire) -> ToolChoice | None:
 
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
-    """Tool objects. What is changed in the schemas of functions is known for all of them at once."""
+    """The tool objects. The changes to the schemas of all functions are looked up together."""
     writers = OFFERED.writers
     plain: list[Wire | None] = [writers[type(tool)](tool) for tool in tools]
     for index, plan in PLANS.of(tools).items():
@@ -270,14 +270,14 @@ def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
 
 
 def place_tools(tools: Sequence[Tool], plain: Sequence[Wire | None], ledger: Ledger) -> list[Wire]:
-    """Every tool in its object. Of ``plain``, what was written already."""
-    objects: dict[Json, Wire] = {}  # by place, or in the order of first need
+    """The tool objects, each tool in the object where it was read. ``plain`` has the tools that are written already."""
+    objects: dict[Json, Wire] = {}  # by the mark ``place``, or by a key of our own
     for index, tool in enumerate(tools):
         mark = marks(NAME, tool)
         ledger.where = ("tools", index)
         if isinstance(tool, ToolDefinition):
-            home = objects.setdefault(_home(objects, mark), {})
-            if _is_late(tools, index, mark):
+            home = objects.setdefault(_object_key(objects, mark), {})
+            if _is_moved(tools, index, mark):
                 ledger.lose_form("moved", f"{NAME} has all function declarations in one tool object")
             wire = plain[index] or DECLARATIONS.write(tool, ledger)
             home.setdefault(mark.get("key", DECLARED[0]), []).append(wire)
@@ -290,15 +290,15 @@ def place_tools(tools: Sequence[Tool], plain: Sequence[Wire | None], ledger: Led
         else:
             home = objects.setdefault(mark.get("place", ("own", index)), {})
             for key, value in tool.raw.items():
-                # a list of its own: the declarations that follow are appended
+                # a new list, because the declarations that follow are appended to it
                 home[key] = [*home.get(key, ()), *value] if key in DECLARED and is_array(value) else value
         home |= mark.get("object", {})
     ledger.where = ()
     return list(objects.values())
 
 
-def _home(objects: dict[Json, Wire], mark: Wire) -> Json:
-    """The key of the object that a declaration goes to."""
+def _object_key(objects: dict[Json, Wire], mark: Wire) -> Json:
+    """The key, in ``objects``, of the tool object for a declaration."""
     if "place" in mark:
         return mark["place"]
     if "declarations" in objects:
@@ -307,8 +307,8 @@ def _home(objects: dict[Json, Wire], mark: Wire) -> Json:
     return next(declaring, "declarations")
 
 
-def _is_late(tools: Sequence[Tool], index: int, mark: Wire) -> bool:
-    """A declaration that stood behind a tool of the provider's own, which is behind another declaration."""
+def _is_moved(tools: Sequence[Tool], index: int, mark: Wire) -> bool:
+    """Whether a declaration moves to the front: it follows a hosted tool that itself follows another declaration."""
     if index == 0 or type(tools[index - 1]) is ToolDefinition or "place" in mark:
         return False
     before = tools[:index]
@@ -317,7 +317,7 @@ def _is_late(tools: Sequence[Tool], index: int, mark: Wire) -> bool:
 
 
 def write_choice(choice: ToolChoice, ledger: Ledger, tools: Sequence[Tool] | None = None) -> Wire | None:
-    """``functionCallingConfig``, or None. ``tools``: what there is to choose from, where that is known."""
+    """``functionCallingConfig``, or None if there is none to write. ``tools`` are those of the request, if known."""
     ledger.where = ("tool_choice",)
     wire: Wire | None = None
     if tools is not None and not any(isinstance(tool, ToolDefinition) for tool in tools):
@@ -332,13 +332,13 @@ def write_choice(choice: ToolChoice, ledger: Ledger, tools: Sequence[Tool] | Non
 
 
 def _lose_choice(choice: ToolChoice, ledger: Ledger) -> None:
-    """Declare what a choice that is not written holds beside its names."""
+    """Declare the losses of a choice that is not written, apart from its mode and names."""
     CHOICE.fit(CHOICE.rows[0], choice, ledger)
     ledger.foreign(choice, NAME)
 
 
 def _among_declared(choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger) -> ToolChoice | None:
-    """The choice without the names of tools that only another provider has; None if no other name is left."""
+    """The choice without the names of other providers' hosted tools; None if no name is left."""
     raws: list[Json] = [tool.raw for tool in tools if isinstance(tool, ServerTool) and tool.dialect != NAME]
     others = {raw[key] for raw in raws if is_object(raw) for key in ("name", "type") if type(raw.get(key)) is str}
     names = [choice.name] if choice.mode == "specific" else [] if choice.mode == "none" else list(choice.allowed)

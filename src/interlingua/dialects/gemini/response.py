@@ -1,9 +1,9 @@
-"""The answer of Gemini: its first candidate, its usage, and what stands around them.
+"""The answer of Gemini: its first candidate, its usage, and the keys around them.
 
-A stream is put together as a whole answer and read here, too. Marks, only where an answer is not as we would write it:
+A stream is put together as a whole answer and read here, too. Marks, for what is not as we would write it:
 ``candidates``, ``content``, ``role``, ``parts``, ``index`` and ``finishReason`` (what was there instead: ``[]`` for
-nothing, else ``[value]``), ``blocked`` (why the prompt was refused), ``usage`` (see ``codec.usage``), ``tool_tokens``
-(tokens that the provider's own tools brought), ``citations`` (see ``citations``).
+nothing, else ``[value]``), ``blocked`` (why the prompt was refused), ``usage`` (see ``codec.rows.usage``),
+``tool_tokens`` (input tokens that hosted tools added), ``citations`` (see ``citations``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ...types.words import StopReason
 from .calls import Calls
 from .citations import KEYS as CITING, read_citations, write_citations
 from .errors import ERRORS, is_error
-from .facts import KEYS, NAME, as_it_came
+from .facts import KEYS, NAME, original_value
 from .rows import ANSWER, ANSWER_PARTS, STOP, USAGE
 from .turns import read_parts, take_parts, with_parts
 
@@ -40,7 +40,7 @@ OBJECTS = ("content", *CITING)
 ENVELOPE = ("candidates", "promptFeedback", "usageMetadata")
 TOOL_TOKENS, TOTAL = "toolUsePromptTokenCount", "totalTokenCount"
 MALFORMED = "MALFORMED_FUNCTION_CALL"
-# What we write for a reason without a word of its own; the first is no loss, since calls tell it.
+# What we write for a reason without a word of its own. The first is no loss: readers see the calls.
 NEAREST = {
     StopReason.tool_use: "STOP",
     StopReason.stop_sequence: "STOP",
@@ -48,16 +48,16 @@ NEAREST = {
     StopReason.cancelled: "OTHER",
 }
 WORDS = {**NEAREST, **STOP.writes}
-# By number, as servers write enumerations when asked to.
+# The words by number: servers write enumerations as numbers if a parameter asks for it.
 NUMBERS = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
            "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
            "TOO_MANY_TOOL_CALLS")  # fmt: skip
 Placed = list[tuple[int, Block]]
-"""The blocks of an answer in the order of its parts, each with its place among the canonical ones."""
+"""The blocks of an answer in the order of its parts, each with its index in ``Response.content``."""
 
 
 def stop_reason(word: Json, *, calls: bool) -> StopReason:
-    """What a finish reason means: a turn that calls ends in STOP as any other."""
+    """What a finish reason means. STOP also ends an answer that calls tools."""
     if type(word) is int and 0 <= word < len(NUMBERS):
         word = NUMBERS[word]
     known: StopReason | None = STOP.reads.get(word) if type(word) is str else None
@@ -85,7 +85,7 @@ def read_response(body: Json, request: Request | None, provider: str | None) -> 
 
 
 def may_be_respelled(rest: Wire) -> bool:
-    """Whether something that was not read may be a key in another spelling."""
+    """Whether something that was not read may be a known key in snake_case."""
     usage = rest.get("usageMetadata")
     if KEYS.is_suspect(rest) or (is_object(usage) and KEYS.is_suspect(usage)):
         return True
@@ -102,7 +102,7 @@ def read_answer(
     request: Request | None = None,
     blocks: Sequence[Block] | None = None,
 ) -> dict[str, Any]:
-    """The fields of a response. ``rest`` and ``mark`` are altered. ``blocks``: its parts, if they were read already."""
+    """The fields of a response. ``rest`` and ``mark`` are modified. ``blocks``: its parts, if they were read before."""
     candidates = rest.get("candidates")
     if is_array(candidates) and candidates and is_object(candidates[0]):
         left = candidates[0].copy()
@@ -129,7 +129,7 @@ def read_answer(
 
 
 def read_content(left: Wire, mark: Wire, request: Request | None, blocks: Sequence[Block] | None) -> Sequence[Block]:
-    """Take the content of a candidate."""
+    """Take the content out of a candidate, and return its blocks."""
     content = left.get("content")
     if not is_object(content) or not (content or blocks):
         if not content:
@@ -154,7 +154,7 @@ def read_content(left: Wire, mark: Wire, request: Request | None, blocks: Sequen
 
 
 def read_end(left: Wire, fields: dict[str, Any], mark: Wire, *, calls: bool) -> None:
-    """Take why the answer ended, and the index of the candidate."""
+    """Take the finish reason and the index out of a candidate."""
     spelled = [left.pop("finishReason")] if "finishReason" in left else []
     word: Json = spelled[0] if spelled else None
     reason = fields["stop_reason"] = stop_reason(word, calls=calls)
@@ -169,7 +169,7 @@ def read_end(left: Wire, fields: dict[str, Any], mark: Wire, *, calls: bool) -> 
 
 
 def read_blocked(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """An answer without candidates: the prompt was refused, or there is nothing to answer."""
+    """Read an answer without candidates: the prompt was refused, or there was nothing to answer."""
     mark["candidates"] = [rest.pop("candidates")] if "candidates" in rest else []
     feedback = rest.get("promptFeedback")
     word = feedback.get("blockReason") if is_object(feedback) else None
@@ -183,7 +183,7 @@ def read_blocked(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 
 
 def read_usage(wire: Wire, mark: Wire) -> tuple[TokenUsage, Wire]:
-    """The counts, and what is left of the object. What the provider's own tools brought is input, too."""
+    """The counts, and the rest of the object. Tokens that hosted tools added count as input, too."""
     usage, left, odd = USAGE.read(wire)
     if odd is not None:
         mark["usage"] = odd
@@ -209,7 +209,7 @@ def write_response(response: Response) -> Encoded:
 
 
 def write_block(block: Block, place: int, ledger: Ledger) -> Wire | None:
-    """The part of a block; None and a loss where there is none."""
+    """The part of a block; None and a loss if the protocol has none for it."""
     whole = not block.incomplete and not (type(block) is ToolUseBlock and block.input_text)
     wire: Wire | None = ANSWER_PARTS.write_usual(block) if whole else None
     if wire is None:
@@ -221,9 +221,9 @@ def write_block(block: Block, place: int, ledger: Ledger) -> Wire | None:
 
 
 def write_answer(response: Response, parts: list[Wire], ledger: Ledger, *, written: Placed | None = None) -> Wire:
-    """A whole answer, or the last chunk of a stream, which must say that it ends.
+    """A whole answer, or the last chunk of a stream, which must have a finish reason.
 
-    ``written``: the blocks of a stream, whose parts were written before.
+    ``written``: the blocks of a stream, whose parts were sent in earlier chunks.
     """
     mark, streamed = marks(NAME, response), written is not None
     wire = ANSWER.put(response, ledger)
@@ -246,12 +246,12 @@ def write_answer(response: Response, parts: list[Wire], ledger: Ledger, *, writt
 
 
 def is_blocked(response: Response, mark: Mapping[str, Json]) -> bool:
-    """Whether an answer came without a candidate, and still means the same."""
+    """Whether an answer was read without candidates, and its stop reason was not changed since."""
     return "candidates" in mark and response.stop_reason == (REFUSAL if "blocked" in mark else END)
 
 
 def write_blocked(mark: Mapping[str, Json]) -> Wire:
-    came = as_it_came(mark, "candidates")
+    came = original_value(mark, "candidates")
     wire: Wire = {"candidates": came[0]} if came else {}
     return {**wire, "promptFeedback": {"blockReason": mark["blocked"]}} if "blocked" in mark else wire
 
@@ -261,14 +261,14 @@ def write_content(response: Response, parts: list[Wire], mark: Mapping[str, Json
     if not is_object(left):
         return {}
     if not response.content and "content" in mark:
-        came = as_it_came(mark, "content")
+        came = original_value(mark, "content")
         return {"content": came[0]} if came else {}
     content: Wire = {} if "role" in mark or "role" in left else {"role": "model"}
     return {"content": {**content, **with_parts(parts, mark.get("parts"))}}
 
 
 def candidate_residue(response: Response) -> Wire:
-    """What is left of the first candidate."""
+    """The residue of the first candidate."""
     if not response.extras:
         return {}
     left = response.extras.get(NAME, {}).get("candidates")
@@ -276,7 +276,7 @@ def candidate_residue(response: Response) -> Wire:
 
 
 def write_end(response: Response, written: Placed, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
-    """What comes with the last part: why the answer ended, and what it cites."""
+    """The keys that come with the last part: the finish reason and the citations."""
     word = write_stop(response, mark, ledger)
     wire: Wire = {"finishReason": word[0]} if word else {}
     if any(type(block) is TextBlock and block.citations for block in response.content):
@@ -287,17 +287,20 @@ def write_end(response: Response, written: Placed, mark: Mapping[str, Json], led
 
 
 def as_read(block: Block) -> Block:
-    """What is sent as a text is one to the reader, who tells texts apart by their words."""
+    """The block as its reader has it: refusals and JSON are sent as texts, in which citations count, too."""
     if isinstance(block, RefusalBlock | JsonBlock):
         return TextBlock(block.text if isinstance(block, RefusalBlock) else dump(block.value).decode())
     return block
 
 
 def write_stop(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> list[Json]:
-    """The provider's own word while it still means the stop reason, else ours for it; empty for none."""
+    """The finish reason in a list: the one that was read while it still means the stop reason, else ours.
+
+    The list is empty if the answer was read without a finish reason.
+    """
     reason = StopReason(response.stop_reason)
     calls = ToolUseBlock in map(type, response.content) and has_whole_calls(response, NAME)
-    spelled = as_it_came(mark, "finishReason")
+    spelled = original_value(mark, "finishReason")
     if spelled is not None and stop_reason(spelled[0] if spelled else None, calls=calls) is reason:
         return spelled
     word = WORDS[reason]

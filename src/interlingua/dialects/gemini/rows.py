@@ -1,6 +1,6 @@
-"""The phrases of Gemini: our field, their key. ``codec.rows`` says what a row means.
+"""The rows of Gemini: which of our fields is which key. ``codec.rows`` explains what a row means.
 
-A part is told by its key, with two exceptions: media, which their type tells, and thoughts, which are texts with a
+Parts are told apart by their keys, with two exceptions: media by their media type, and thoughts, which are texts with a
 flag. How turns, requests and answers are put together is in ``turns``, ``request`` and ``response``.
 """
 
@@ -88,8 +88,8 @@ def is_uncited(block: TextBlock) -> bool:
     return not block.citations
 
 
-def is_named_code(word: str, field: str) -> Rule:
-    """Code that was run has parts of its own, told by what they hold; these have no name."""
+def code_without_name(word: str, field: str) -> Rule:
+    """A rule for blocks about code that was run, known by the key ``word``: their parts have no name, so it is lost."""
 
     def holds(block: Any) -> bool:
         value = getattr(block, field)
@@ -181,7 +181,7 @@ DATA = frozenset("functionCall functionResponse inlineData fileData executableCo
 
 
 def part_tag(part: Wire) -> str | None:
-    """What a part is: the key of its data, or what else tells it. A part of nothing but a signature is a text."""
+    """The tag of a part: the key of its data, ``thought`` or ``text``. A part with only a signature is a text."""
     text = part.get("text")
     if type(text) is not str or (len(part) > 1 and not DATA.isdisjoint(part)):
         for key in part:
@@ -202,7 +202,7 @@ def video_and_document(**more: Any) -> tuple[Row, Row]:
 
 
 SAID: dict[str, Any] = {"ignores": {"thought": False}}
-"""Any part may say that it is no thought."""
+"""Any part may have ``thought: false``, which means the same as leaving it out."""
 RESULT_PARTS = Table(NAME, parts.media_tag,
     Row(ImageBlock,    "image",    source_of(ImageBlock), detail=NO_DETAIL),
     Row(AudioBlock,    "audio",    source_of(AudioBlock), transcript=NO_TRANSCRIPT),
@@ -227,7 +227,7 @@ PARTS = Table(NAME, part_tag,
     Row(ServerToolUseBlock,    "executableCode", HOSTED_HERE,
         Together("input", "executableCode.code executableCode.language", Contents("executableCode"), always=True),
         id=may("executableCode.id", IssuedId("id"), default=""), fixed={"name": CODE}, gives={"dialect": NAME}, **SAID),
-    Row(ServerToolUseBlock,    "toolCall", HOSTED_HERE, is_named_code("code", "input"),
+    Row(ServerToolUseBlock,    "toolCall", HOSTED_HERE, code_without_name("code", "input"),
         id=may("toolCall.id", IssuedId("id"), default=""), name=must("toolCall.toolType", TEXT),
         input=may("toolCall.args", OBJECT), gives={"dialect": NAME}, **SAID),
     Row(ServerToolResultBlock, "codeExecutionResult", HOSTED_HERE,
@@ -235,7 +235,7 @@ PARTS = Table(NAME, part_tag,
                  always=True),
         tool_use_id=may("codeExecutionResult.id", IssuedId("tool_use_id"), default=""), is_error=NO_ERROR_FLAG,
         fixed={"name": CODE}, gives={"dialect": NAME}, **SAID),
-    Row(ServerToolResultBlock, "toolResponse", HOSTED_HERE, is_named_code("outcome", "content"),
+    Row(ServerToolResultBlock, "toolResponse", HOSTED_HERE, code_without_name("outcome", "content"),
         tool_use_id=may("toolResponse.id", IssuedId("tool_use_id"), default=""),
         name=must("toolResponse.toolType", TEXT), content=may("toolResponse.response"), is_error=NO_ERROR_FLAG,
         gives={"dialect": NAME}, **SAID),
@@ -257,7 +257,7 @@ DECLARATIONS = Table(NAME, None,
         Together("input_schema", "parametersJsonSchema parameters", DeclaredSchema()), **DECLARED),
     keys=KEYS,
 )
-OFFERED = Table(NAME, None,  # schemas of offered tools are judged and changed all at once
+OFFERED = Table(NAME, None,  # for the tools of a request: their schemas are adapted later, all at once
     Row(ToolDefinition, None, TOOL_NAMED, JSON_TOOL, input_schema=may("parametersJsonSchema", OBJECT), **DECLARED),
     keys=KEYS,
 )

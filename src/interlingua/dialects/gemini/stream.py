@@ -1,13 +1,13 @@
-"""Reading the streams of Gemini: each chunk is an answer of its own, to be added to what came before.
+"""Reading the streams of Gemini: each chunk is an answer of its own, to be added to the chunks before.
 
-Parts append. The first part of a chunk goes on with the last one of the chunk before where both are unsigned texts of
-one kind; parts of one chunk stay apart. The whole is put together on the wire's side and read as any whole answer, so a
-stream cannot say anything else. Texts stay open to the end, since what they cite comes last. The stream ends with the
-connection; it is whole if a finish reason, or that the prompt was blocked, was said by then, and nothing after it. One
-that never says why it ends is whole only if the transport saw the end of the HTTP body (``close(clean=True)``).
+Parts append. The first part of a chunk continues the last part of the chunk before if both are unsigned texts of one
+kind; parts of one chunk stay apart. The chunks are joined on the wire and read like any whole answer, so that both give
+the same response. Texts stay open to the end, since their citations come last. The stream ends with the connection; it
+is whole if a finish reason came and no content after it, or if the prompt was blocked. A stream without a finish reason
+is whole only if the transport saw the end of the HTTP body (``close(clean=True)``).
 
-Calls come whole, or in pieces, of which each says whether more will come. The last call of a stream that broke off is
-incomplete in any case: it could still have been said again with more arguments.
+Calls come whole, or in pieces, each of which says whether more will come. The last call of a stream that broke off is
+always incomplete: the server might have repeated it with more arguments.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ENVELOPE = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId
 CANDIDATE = frozenset(
     ("content", "finishReason", "index", "safetyRatings", "avgLogprobs", "groundingMetadata", "citationMetadata")
 ) | {"finishMessage", "logprobsResult", "urlContextMetadata", "tokenCount", "continuationToken"}
-AROUND = ENVELOPE - {"promptFeedback"}
-ALONE = frozenset(("content", "index"))
+OUTER_KEYS = ENVELOPE - {"promptFeedback"}
+BARE_KEYS = frozenset(("content", "index"))
 GROWING = frozenset(("groundingMetadata", "citationMetadata", "logprobsResult"))
 PLAIN = frozenset(("text", "thought"))
 WHOLE_CALL = frozenset(("id", "name", "args"))
@@ -54,12 +54,12 @@ class Decoder(FrameDecoder):
         self.restore = restorer(request, texts=False)
         self.envelope: Wire = {}
         self.candidate: Wire | None = None  # the first one, without its content
-        self.around: Wire | None = None  # its content, without the parts
-        self.others: dict[int, Other] = {}
-        self.places: list[Json] = []  # the wire form of each block; of an open text, without the text
-        self.growing: str | None = None  # what the last part is that the next may go on with: TEXT, THOUGHT or CALL
+        self.content_rest: Wire | None = None  # its content, without the parts
+        self.others: dict[int, OtherCandidate] = {}
+        self.parts: list[Json] = []  # the wire form of each block; for an open text, without the text
+        self.open_kind: str | None = None  # TEXT, THOUGHT or CALL if the next part may continue the last one
         self.call = NO_CALL
-        self.code: str | None = None  # the last code that was run
+        self.code: str | None = None  # the id of the last code that the provider ran
         self.ended = False
         self.answer: dict[str, Any] = {}
 
@@ -75,15 +75,15 @@ class Decoder(FrameDecoder):
                 return
             self.clean = False  # the last chunk is cut, however the body ended
             wire = data.decode("utf-8", "replace")
-        if self.growing is not None and self.more_text(wire, out):
+        if self.open_kind is not None and self.read_more_text(wire, out):
             return
         if is_object(wire) and "error" not in wire:
-            self.chunk(wire, out)
+            self.read_chunk(wire, out)
         else:
-            self.other(wire, out)
+            self.read_other(wire, out)
 
-    def more_text(self, wire: Json, out: list[Event]) -> bool:
-        """Nearly every chunk: more of the text that is open, and around it nothing new. Says whether it was that."""
+    def read_more_text(self, wire: Json, out: list[Event]) -> bool:
+        """Read the common chunk: more of the open text, and nothing else that is new. False if it is another chunk."""
         try:
             (candidate,) = wire["candidates"]
             (part,) = candidate["content"]["parts"]
@@ -91,24 +91,24 @@ class Decoder(FrameDecoder):
             kind = TEXT if len(part) == 1 else THOUGHT if len(part) == 2 and part["thought"] is True else None
         except (KeyError, TypeError, ValueError):
             return False
-        if kind != self.growing or not text or not candidate.keys() <= ALONE or not wire.keys() <= AROUND:
+        if kind != self.open_kind or not text or not candidate.keys() <= BARE_KEYS or not wire.keys() <= OUTER_KEYS:
             return False
         if candidate.get("index", 0) != 0 or type(text) is not str:
             return False
         del wire["candidates"]
         self.ended = False
         self.envelope.update(wire)
-        index = len(self.places) - 1
+        index = len(self.parts) - 1
         out.append(self.fold.thinking(index, text) if kind == THOUGHT else self.fold.text(index, text))
         return True
 
-    def other(self, wire: Json, out: list[Event]) -> None:
+    def read_other(self, wire: Json, out: list[Event]) -> None:
         if is_error(wire):
             self.fail(ERRORS.decode(None, None, wire, self.provider), out)
         elif wire != "[DONE]":
             self.unknown(wire, out)
 
-    def chunk(self, wire: Wire, out: list[Event]) -> None:
+    def read_chunk(self, wire: Wire, out: list[Event]) -> None:
         if not wire.keys() <= ENVELOPE:
             wire = dict(KEYS.usual(wire)[0])
         candidates = wire.pop("candidates", None)
@@ -120,26 +120,26 @@ class Decoder(FrameDecoder):
             if type(index) is not int:
                 index = position
             if index == 0:
-                self.first(candidate, out)
+                self.read_first_candidate(candidate, out)
             else:
-                self.others.setdefault(index, Other()).add(candidate)
+                self.others.setdefault(index, OtherCandidate()).add(candidate)
         if "promptFeedback" in wire and wire["promptFeedback"].get("blockReason"):
             self.ended = True
 
-    def first(self, candidate: Wire, out: list[Event]) -> None:
+    def read_first_candidate(self, candidate: Wire, out: list[Event]) -> None:
         if not candidate.keys() <= CANDIDATE:
             candidate = dict(KEYS.usual(candidate)[0])
         if self.candidate is None:
             self.candidate = {}
-        spoken: list[Json] = []
+        new: list[Json] = []
         if "content" in candidate:
             content = candidate.pop("content")
             if content:
-                spoken = content.pop("parts", None) or []
-                for position, part in enumerate(spoken):
-                    self.part(part, position, out)
-                self.around = content
-            elif self.around is None:
+                new = content.pop("parts", None) or []
+                for position, part in enumerate(new):
+                    self.add_part(part, position, out)
+                self.content_rest = content
+            elif self.content_rest is None:
                 self.candidate["content"] = content
         if candidate.keys().isdisjoint(GROWING):
             self.candidate.update(candidate)
@@ -147,55 +147,55 @@ class Decoder(FrameDecoder):
             grow(self.candidate, candidate)
         if candidate.get("finishReason") is not None:
             self.ended = True
-        elif self.ended and any(not is_object(part) or part.get("text") != "" for part in spoken):
-            self.ended = False  # it went on after its finish reason
+        elif self.ended and any(not is_object(part) or part.get("text") != "" for part in new):
+            self.ended = False  # content came after the finish reason
 
-    def part(self, part: Json, position: int, out: list[Event]) -> None:
+    def add_part(self, part: Json, position: int, out: list[Event]) -> None:
         if is_object(part):
             text = part.get("text")
             if type(text) is str and part.keys() <= PLAIN:
                 kind = THOUGHT if part.get("thought") is True else TEXT
-                if position or self.growing != kind:
+                if position or self.open_kind != kind:
                     self.open_text(part, kind, out)
                 if text:
-                    index = len(self.places) - 1
+                    index = len(self.parts) - 1
                     out.append(self.fold.thinking(index, text) if kind == THOUGHT else self.fold.text(index, text))
                 return
             call = part.get("functionCall", part.get("function_call"))
-            if is_object(call) and (call.get("name") or self.growing == CALL):
+            if is_object(call) and (call.get("name") or self.open_kind == CALL):
                 usual = "functionCall" in part and call.keys() <= WHOLE_CALL and not KEYS.is_suspect(part)
-                self.function_call(part if usual else KEYS.usual(part)[0], position, out)
+                self.add_call(part if usual else KEYS.usual(part)[0], position, out)
                 return
-        self.whole(part, out)
+        self.add_whole_part(part, out)
 
     def open_text(self, part: Wire, kind: str, out: list[Event]) -> None:
-        self.settle(out)
-        self.growing = kind
-        self.places.append(part)
+        self.close_last_part(out)
+        self.open_kind = kind
+        self.parts.append(part)
         out.append(self.fold.open(self.read_part({**part, "text": ""})))
 
-    def function_call(self, part: Wire, position: int, out: list[Event]) -> None:
-        """A call, more of one, or one seen again."""
-        if self.growing == CALL and self.call.takes(part, position):
+    def add_call(self, part: Wire, position: int, out: list[Event]) -> None:
+        """Read a call, a piece of the open call, or a repetition of it."""
+        if self.open_kind == CALL and self.call.is_continued_by(part, position):
             self.call.add(part)
-            self.places[-1] = self.call.part
+            self.parts[-1] = self.call.part
             return
         call = OpenCall(part, position)
-        block = self.read_part(call.part, len(self.places))
+        block = self.read_part(call.part, len(self.parts))
         if not isinstance(block, ToolUseBlock):
-            self.whole(part, out)
+            self.add_whole_part(part, out)
             return
-        self.settle(out)
-        self.growing, self.call, call.block = CALL, call, block
-        self.places.append(call.part)
+        self.close_last_part(out)
+        self.open_kind, self.call, call.block = CALL, call, block
+        self.parts.append(call.part)
         out.append(self.fold.open(replace(block, input={})))
 
-    def whole(self, part: Json, out: list[Event]) -> None:
-        """A part that nothing goes on with."""
-        self.settle(out)
-        self.places.append(part)
+    def add_whole_part(self, part: Json, out: list[Event]) -> None:
+        """Read a part that no later part continues."""
+        self.close_last_part(out)
+        self.parts.append(part)
         block = self.read_part(part)
-        index = len(self.places) - 1
+        index = len(self.parts) - 1
         match block:
             case TextBlock():
                 out.append(self.fold.open(replace(block, text="")))
@@ -211,34 +211,34 @@ class Decoder(FrameDecoder):
         out.append(self.fold.close(index, block))
 
     def read_part(self, part: Json, place: int | None = None) -> Block:
-        """The newest part as a block, or the one at another place."""
+        """A part as a block. ``place`` is its index, that of the newest part if left out."""
         block: Block = ANSWER_PARTS.read(part)
         if type(block) in IDENTIFIED:
             calls = Calls(self.code)
-            calls.identify(block, len(self.places) - 1 if place is None else place)
+            calls.identify(block, len(self.parts) - 1 if place is None else place)
             self.code = calls.code
         return block
 
-    def settle(self, out: list[Event], *, cut: bool = False) -> None:
-        """Something else follows: a thought or a call is at its end. Texts wait for what they cite."""
-        index = len(self.places) - 1
-        if self.growing == THOUGHT:
-            self.places[index] = {**self.places[index], "text": self.fold.joined(index)}
-            block = self.read_part(self.places[index])
+    def close_last_part(self, out: list[Event], *, cut: bool = False) -> None:
+        """Close the last part if it is a thought or a call, since something else follows. Texts wait for citations."""
+        index = len(self.parts) - 1
+        if self.open_kind == THOUGHT:
+            self.parts[index] = {**self.parts[index], "text": self.fold.joined(index)}
+            block = self.read_part(self.parts[index])
             out.append(self.fold.close(index, replace(block, incomplete=True) if cut else block))
-        elif self.growing == CALL:
+        elif self.open_kind == CALL:
             out.extend(self.finish_call(index, cut=cut))
-        self.growing = None
+        self.open_kind = None
 
     def finish_call(self, index: int, *, cut: bool) -> list[Event]:
-        block = self.read_part(self.call.finish()) if self.call.grown else self.call.block
-        if not isinstance(block, ToolUseBlock):  # what came later cannot be read: what came first still can
+        block = self.read_part(self.call.finish()) if self.call.has_grown else self.call.block
+        if not isinstance(block, ToolUseBlock):  # with its later pieces it cannot be read: keep what came first
             block = self.fold.blocks[index]
             assert isinstance(block, ToolUseBlock)
-        said = write_arguments(block.input, None)
+        arguments = write_arguments(block.input, None)
         if self.restore is not None:
             block = self.restore(block)
-        text = said if block.kind == "json" else block.input_text or ""
+        text = arguments if block.kind == "json" else block.input_text or ""
         if cut or self.call.unfinished:
             block = replace(block, incomplete=True)
         return [self.fold.arguments(index, text), self.fold.close(index, block)]
@@ -247,10 +247,10 @@ class Decoder(FrameDecoder):
         return self.fold.blocks[index]
 
     def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
-        self.settle(out, cut=cut)
+        self.close_last_part(out, cut=cut)
         blocks = self.fold.blocks[:]
         for index in self.fold.open_indexes:
-            blocks[index] = self.read_part({**self.places[index], "text": self.fold.joined(index)}, index)
+            blocks[index] = self.read_part({**self.parts[index], "text": self.fold.joined(index)}, index)
         self.answer = read_answer(*ANSWER.take(self.assembled()), None, blocks)
         content = self.answer.pop("content", ())
         for index in list(self.fold.open_indexes):
@@ -262,12 +262,12 @@ class Decoder(FrameDecoder):
             out.append(UsageUpdate(usage))
 
     def assembled(self) -> Wire:
-        """The whole answer so far without its parts, as one body."""
+        """The answer so far as one body, without the parts of its first candidate."""
         wire = dict(self.envelope)
         if self.candidate is not None:
             candidate = self.candidate if self.candidate.keys().isdisjoint(GROWING) else KEYS.usual(self.candidate)[0]
-            candidate = candidate if self.around is None else {**candidate, "content": self.around}
-            wire["candidates"] = [candidate, *[self.others[index].whole() for index in sorted(self.others)]]
+            candidate = candidate if self.content_rest is None else {**candidate, "content": self.content_rest}
+            wire["candidates"] = [candidate, *[self.others[index].assembled() for index in sorted(self.others)]]
         return wire
 
     def response(self, *, finished: bool) -> Response:
@@ -278,7 +278,7 @@ class Decoder(FrameDecoder):
 
 
 def grow(candidate: Wire, more: Wire) -> None:
-    """Add a chunk's candidate to what came before: probabilities append, the rest is said anew."""
+    """Add a candidate of a chunk to the candidate so far: log probabilities append, other keys replace."""
     for key, value in more.items():
         before: Json = candidate.get(key)
         if key == "logprobsResult" and value:
@@ -289,8 +289,8 @@ def grow(candidate: Wire, more: Wire) -> None:
             candidate[key] = value
 
 
-class Other:
-    """A candidate beyond the first."""
+class OtherCandidate:
+    """A candidate other than the first. It is put together on the wire and kept as residue."""
 
     __slots__ = ("candidate", "content", "parts", "texts")
 
@@ -298,7 +298,7 @@ class Other:
         self.candidate: Wire = {}
         self.content: Wire | None = None
         self.parts: list[Json] = []
-        self.texts: list[str] = []  # of the last part, where that is a text which may go on
+        self.texts: list[str] = []  # the pieces of the last part, if it is a text that may be continued
 
     def add(self, candidate: Wire) -> None:
         content: Json = candidate.get("content")
@@ -306,26 +306,26 @@ class Other:
             candidate = {key: value for key, value in candidate.items() if key != "content"}
             self.content = {**(self.content or {}), **content}
             for position, part in enumerate(content.get("parts") or ()):
-                self.part(part, position)
+                self.add_part(part, position)
         grow(self.candidate, candidate)
 
-    def part(self, part: Json, position: int) -> None:
+    def add_part(self, part: Json, position: int) -> None:
         plain = is_object(part) and type(part.get("text")) is str and part.keys() <= PLAIN
         last: Json = self.parts[-1] if self.texts and not position else None
         if plain and is_object(last) and last.get("thought") == part.get("thought"):
             self.texts.append(part["text"])
             return
-        self.settle()
+        self.join_last_text()
         self.parts.append(part)
         self.texts = [part["text"]] if plain else []
 
-    def settle(self) -> None:
-        """Put the last text together."""
+    def join_last_text(self) -> None:
+        """Join the pieces of the last text."""
         if len(self.texts) > 1:
             self.parts[-1] = {**self.parts[-1], "text": "".join(self.texts)}
 
-    def whole(self) -> Wire:
-        self.settle()
+    def assembled(self) -> Wire:
+        self.join_last_text()
         if self.content is None:
             return self.candidate
         return {**self.candidate, "content": {**self.content, "parts": self.parts}}

@@ -1,9 +1,9 @@
-"""Turns and system text. Tool results travel in user turns; a turn that holds more is split into several messages.
+"""Turns and system text. Tool results are sent in user turns; a turn with other parts, too, is split into messages.
 
-Neighbours of one side of the conversation share a turn. Marks on a message: ``apart`` (it had a turn of its own all the
-same), ``first`` (it opened the conversation though it is the model's), ``role`` (another word, or none), ``parts``
-(there were none, or one object), ``joined`` (results that came behind what the user says). On a block: ``turn`` (a
-result that began another turn behind results to the same calls); ``calls`` has more.
+Neighbouring messages of one role on the wire share a turn. Marks on a message: ``apart`` (it had a turn of its own
+nevertheless), ``first`` (it opened the conversation though it is the model's), ``role`` (another word, or none),
+``parts`` (there were none, or one object), ``joined`` (results that followed a text of the user in one turn). On a
+block: ``turn`` (a result that began another turn after results of the same calls); for more see ``calls``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ...types.loss import Loss
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .calls import IDENTIFIED, Calls, History, mark_read, named_by_call
-from .facts import GENERATION, KEYS, NAME, PLACEHOLDERS, SIGNATURE, as_it_came
+from .facts import GENERATION, KEYS, NAME, PLACEHOLDERS, SIGNATURE, original_value
 from .rows import PARTS
 
 USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access on an Enum costs 40 ns
@@ -39,7 +39,7 @@ ROLE_WORDS: dict[str, str] = {USER: "user", TOOL: "user", ASSISTANT: "model"}
 FOLLOWING: dict[Role | None, tuple[Role, ...]] = {
     None: (USER,), USER: (ASSISTANT,), ASSISTANT: (TOOL, USER), TOOL: (ASSISTANT,)
 }  # fmt: skip
-"""Whose turn may come behind whose, where neither has to be joined to the other."""
+"""The roles that may follow each role without being joined to it."""
 WORDS = ("user", "model")
 SIGNED_FIRST = f"{NAME} wants the first call of a turn signed; the documented placeholder was added"
 APART = {"forms": {NAME: {"apart": True}}}
@@ -53,7 +53,7 @@ writers = PARTS.writers
 def read_contents(wire: Sequence[Json], provider: str | None) -> tuple[Message, ...]:
     messages: list[Message] = []
     calls, origin = Calls(), Origin(provider, NAME)
-    before: Json = ""  # the side of the turn before
+    before: Json = ""  # the role, on the wire, of the turn before
     for index, turn in enumerate(wire):
         if turn.__class__ is not dict:
             raise ParseError(f"contents[{index}] is not an object")
@@ -83,7 +83,7 @@ def read_parts(parts: Sequence[Json], calls: Calls, table: Table = PARTS) -> tup
 
 
 def read_odd_turn(turn: Wire, index: int, into: list[Message], calls: Calls, origin: Origin) -> None:
-    """A turn that is not as we would write it, or that goes on where the one before ended."""
+    """Read a turn that is not as we would write it, or that has the role of the turn before."""
     word = turn.get("role")
     role = ROLES.get(word, USER) if type(word) is str else USER
     again = bool(into) and (into[-1].role is ASSISTANT) is (role is ASSISTANT)
@@ -114,7 +114,7 @@ def take_turn(turn: Wire, role: Role, *, again: bool, first: bool) -> tuple[list
 
 
 def take_parts(rest: Wire, mark: Wire) -> list[Json]:
-    """The parts of a content, which some clients send as one object. The mark ``parts`` says so, or that none came."""
+    """Take the parts out of a content. The mark ``parts`` remembers that they were one object, or were missing."""
     parts = rest.get("parts")
     if is_array(parts) and parts:
         del rest["parts"]
@@ -128,7 +128,7 @@ def take_parts(rest: Wire, mark: Wire) -> list[Json]:
 
 
 def add_user_turn(blocks: tuple[Block, ...], fields: dict[str, Any], into: list[Message]) -> None:
-    """A user turn; results that go on behind results are one message, which answers one turn of calls."""
+    """Add a user turn. Results that follow results join their message, which answers one turn of calls."""
     messages = split_turn(blocks, fields)
     if messages[0].role is TOOL and into and into[-1].role is TOOL and fields == APART:
         first, *more = messages.pop(0).content
@@ -150,7 +150,7 @@ def split_turn(blocks: tuple[Block, ...], fields: dict[str, Any]) -> list[Messag
 
 
 def read_system(wire: Wire, mark: Wire) -> tuple[Block, ...]:
-    """Take the text of the system instruction; its role means nothing. What is no text is carried whole."""
+    """Take the blocks out of the system instruction, whose role means nothing. What is no text is carried whole."""
     inner: Wire = {}
     if "role" in wire:
         mark["system_role"] = wire.pop("role")
@@ -184,7 +184,7 @@ def write_contents_alone(messages: Sequence[Message], target: Target | None, led
 def write_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:
-    """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
+    """The turns, without system messages. ``signing``: the server refuses calls without a signature."""
     known = len(ledger.losses)
     written = write_alternating(messages, target, ledger, signing=signing)
     if written is not None:
@@ -209,10 +209,13 @@ def write_contents(
 def write_alternating(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool
 ) -> list[Wire] | None:
-    """The turns of a history whose sides alternate, if nothing of it has to be remembered or left out; else None."""
+    """The turns of the common history: roles alternate, and no message has marks, residue or a block to leave out.
+
+    None for any other history.
+    """
     turns: list[Wire] = []
-    names: dict[str, str] = {}  # of the calls, by their ids
-    reader: Origin | None = None  # one that may read all
+    names: dict[str, str] = {}  # the names of the calls, by id
+    reader: Origin | None = None  # the last origin that was found to be the target's issuer
     before: Role | None = None
     for index, message in enumerate(messages):
         role, content, origin = message.role, message.content, message.origin
@@ -245,7 +248,7 @@ def write_alternating(
 
 
 def sign_first(blocks: Iterable[tuple[int, Block]], parts: Sequence[Any], index: int, ledger: Ledger) -> None:
-    """Sign the first call of a turn, where it is not."""
+    """Add the placeholder signature to the first call of a turn, unless it is signed."""
     for (at, block), part in zip(blocks, parts, strict=True):
         if type(block) is ToolUseBlock:
             if KEYS.get(part, SIGNATURE) is None:
@@ -255,7 +258,7 @@ def sign_first(blocks: Iterable[tuple[int, Block]], parts: Sequence[Any], index:
 
 
 class Turns:
-    """Turns while they are put together: neighbours of one side share one."""
+    """The turns while they are written. Neighbouring messages of one role on the wire share a turn."""
 
     __slots__ = ("before", "empty", "home", "ledger", "written")
 
@@ -263,8 +266,8 @@ class Turns:
         self.ledger = ledger
         self.written: list[Wire] = []
         self.before: Message | None = None
-        self.home = 0  # the place of ``before``
-        self.empty: tuple[Message, int] | None = None  # nothing of it is left, and the next may be of its side
+        self.home = 0  # the index of ``before``
+        self.empty: tuple[Message, int] | None = None  # an empty message that the next may stand for, and its index
 
     def add(self, message: Message, index: int, parts: list[list[Json]]) -> None:
         self.settle(message)
@@ -283,7 +286,7 @@ class Turns:
         self.written.extend([{"role": "user", "parts": more} for more in parts[1:]])
 
     def settle(self, following: Message | None) -> None:
-        """A message of which nothing is left: its neighbour of the same side stands for it, or a placeholder does."""
+        """Drop the empty message if ``following`` has the same role on the wire; else write a placeholder for it."""
         if self.empty is None:
             return
         (message, index), self.empty = self.empty, None
@@ -302,7 +305,7 @@ class Turns:
         self.written.append(write_turn(message, parts))
 
     def join(self, message: Message, index: int, parts: list[Json]) -> None:
-        """Results and what the user says are told apart again; other neighbours are not."""
+        """Add a message to the last turn. A loss is declared only for one that will not be read as a message again."""
         if self.before is not None and message.role == self.before.role:
             self.ledger.lose_form("moved", f"{NAME} alternates roles; joined to the message before")
             self.ledger.where = ("messages", self.home)
@@ -314,27 +317,27 @@ class Turns:
 
 
 def was_empty(message: Message) -> bool:
-    """It was read without parts, so it is written without."""
-    none = as_it_came(marks(NAME, message), "parts") is not None or "parts" in message.extras.get(NAME, ())
+    """Whether a message was read without parts, and so is written without."""
+    none = original_value(marks(NAME, message), "parts") is not None or "parts" in message.extras.get(NAME, ())
     return not message.content and none
 
 
 def shares_turn(message: Message, before: Message) -> bool:
-    """Whether two neighbours are one turn; what this protocol says of a turn as a whole keeps it one of its own."""
+    """Whether two neighbours share a turn. A message with residue of its turn keeps a turn of its own."""
     same = ROLE_WORDS[message.role] == ROLE_WORDS[before.role]
     return same and "apart" not in marks(NAME, message) and not message.extras.get(NAME)
 
 
 def write_turn(message: Message, parts: list[Json]) -> Wire:
     mark = marks(NAME, message)
-    role = as_it_came(mark, "role")
+    role = original_value(mark, "role")
     wire: Wire = {"role": ROLE_WORDS[message.role]} if role is None else {"role": role[0]} if role else {}
     wire |= with_parts(parts, mark.get("parts"))
     return merge(wire, message.extras.get(NAME, {})) if message.extras else wire
 
 
 def with_parts(parts: list[Json], mark: Json) -> Wire:
-    """The key ``parts``, as ``take_parts`` found it."""
+    """An object with the key ``parts``, in the form that ``take_parts`` found."""
     if parts:
         return {"parts": parts[0] if len(parts) == 1 and mark == "object" else parts}
     return {"parts": mark[0]} if is_array(mark) and mark else {}
@@ -343,7 +346,7 @@ def with_parts(parts: list[Json], mark: Json) -> Wire:
 def write_parts(
     message: Message, home: int, target: Target | None, history: History, ledger: Ledger, *, signing: bool
 ) -> list[list[Json]]:
-    """The parts of a message: one list, or one for each turn that its results came in."""
+    """The parts of a message: one list, or one for each turn from which its results were read."""
     where = ledger.where
     written: list[list[Json]] = [[]]
     blocks: list[tuple[int, Block]] = []
