@@ -53,7 +53,7 @@ ERRORS = WireErrors(
 
 
 def write_failure(error: AdapterError) -> Wire:
-    """The error of an answer that failed: a code and a message, or what was read."""
+    """The ``error`` of a failed answer: a code and a message, or the object that was read."""
     residue = error.extras.get(NAME)
     if is_object(residue) and is_object(residue.get("error")):
         inner: Wire = ERRORS.body(error)["error"]
@@ -69,7 +69,7 @@ RESULT = "*type=function_call_output.call_id"
 
 
 def is_stored(body: Wire) -> bool:
-    """Whether the server holds the input, or the calls that a result answers."""
+    """Whether the server may have stored the input, or the calls that a result answers."""
     return any(body.get(key) for key in STORED)
 
 
@@ -92,7 +92,7 @@ REQUIREMENTS = Requirements(
     Check("input.*type=function_call.call_id",          (TEXT,), needed=True),
     Check("input.*type=function_call.name",             (TEXT,), needed=True),
     Check("input.*type=function_call.arguments",        (TEXT,), needed=True),
-    Check("input.*type=function_call_output.call_id",   (TEXT,)),  # an output may be of the application alone
+    Check("input.*type=function_call_output.call_id",   (TEXT,)),  # not needed: an output may stand without a call
     Check("input.*type=function_call_output.output",    (TEXT, OBJECTS), needed=True),
     Check("input.*type=custom_tool_call.call_id",       (TEXT,), needed=True),
     Check("input.*type=custom_tool_call_output.call_id", (TEXT,), needed=True),

@@ -1,4 +1,4 @@
-"""Facts of OpenAI Responses that are no phrases: its name, limits, words, and which items there are."""
+"""Facts of OpenAI Responses that are not rows: its name, limits, words, and which items there are."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MOST_METADATA, LONGEST_KEY, LONGEST_VALUE = 16, 64, 512
 TTLS = ("30m", "12h")
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 SHOWN = "summarized"
-"""Our word for reasoning that is shown; the protocol shows summaries."""
+"""The value of ``Thinking.display`` for reasoning that is shown: the protocol shows summaries."""
 DETAIL = "auto"
 STORED = ("previous_response_id", "conversation", "prompt")
-"""Parameters that may hold the input, or the calls that a result answers."""
+"""Parameters that name something the server stored: it may hold the input, or the calls that a result answers."""
 
 # ------------------------------------------------------------------------------------------------------------- items
 
@@ -34,14 +34,14 @@ ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}
 """The roles of messages that are not the assistant's."""
 SUMMARY, REASON = "summary_text", "reasoning_text"
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""The items of calls, and the keys of what the model wrote."""
+"""The types of call items, and the key of the arguments that the model wrote."""
 RESULTS = {"function_call_output": "json", "custom_tool_call_output": "text"}
-"""The items of results, and the kinds of calls that they answer."""
+"""The types of result items, and the kind of call that each answers."""
 ADDED = "additional_tools"
-FOR_NOBODY = frozenset((ADDED, "configuration_update", "compaction_trigger", "mcp_approval_response"))
-"""Items that are neither the user's nor the model's."""
+NEUTRAL_ITEMS = frozenset((ADDED, "configuration_update", "compaction_trigger", "mcp_approval_response"))
+"""Types of items that belong neither to the user nor to the model."""
 WHOLE_ITEMS = (
-    *FOR_NOBODY,
+    *NEUTRAL_ITEMS,
     "compaction",
     "item_reference",
     "mcp_approval_request",
@@ -50,7 +50,7 @@ WHOLE_ITEMS = (
     "program",
     "reasoning",
 )
-"""Items that are carried whole where they stand among what is put in."""
+"""Types of items that are carried whole when they are read among the user's items."""
 PARTS = frozenset((TextBlock, ImageBlock, DocumentBlock, RefusalBlock, JsonBlock))
 """Blocks that stand inside a message."""
 PREFIXES = {
@@ -60,7 +60,7 @@ PREFIXES = {
     "custom_tool_call": "ctc",
     "image_generation_call": "ig",
 }
-"""How the ids begin that we give to the items of an answer."""
+"""The beginnings of the ids that we make for the items of an answer."""
 
 # https://platform.openai.com/docs/guides/tools
 HOSTED = (
@@ -76,22 +76,22 @@ def kind_of(item: Wire) -> str:
     return kind if type(kind) is str and kind else "message" if "role" in item else "item_reference"
 
 
-def is_spoken(item: Wire) -> bool:
-    """Whether an item is a message of the assistant's: of nobody else that we know."""
+def is_assistant_message(item: Wire) -> bool:
+    """Whether an item is an assistant message: it has no role, or not one of ``ROLES``."""
     role = item.get("role")
     return (type(role) is not str or role not in ROLES) and kind_of(item) == "message"
 
 
 def is_added(item: Json) -> bool:
-    """Whether an item adds tools, which stand among the others."""
+    """Whether an item adds tools. Its tools were moved to ``Request.tools``."""
     return is_object(item) and item.get("type") == ADDED and "tools" not in item
 
 
 def is_cut(item: Json, answer: Json) -> bool:
-    """Whether an item was left unfinished. ``answer`` is the status of its answer, None where that is not known.
+    """Whether an item was left unfinished. ``answer`` is the status of its answer, None if it is not known.
 
-    Texts that the output limit ended are not: nobody runs a text. A call may be in progress in an answer that is
-    complete, if its caller is a program.
+    A text that the output limit ended does not count as unfinished, because nobody runs a text. A call may be in
+    progress in an answer that is complete, if its caller is a program.
     """
     status = item.get("status") if is_object(item) else None
     if status not in (CUT, BEGUN):
@@ -101,10 +101,10 @@ def is_cut(item: Json, answer: Json) -> bool:
     return kind_of(item) in CALLS and (status == CUT or answer not in (DONE, None))
 
 
-def is_part(block: Block, *, put_in: bool = False) -> bool:
-    """Whether a block stands inside a message; the others are items of their own.
+def is_part(block: Block, *, in_input: bool = False) -> bool:
+    """Whether a block is a part of a message; other blocks are items of their own.
 
-    An unknown block is a part where things are put in, and an item where the model speaks.
+    An opaque block that its type does not decide is a part in a user's message (``in_input``), and an item otherwise.
     """
     if type(block) is not OpaqueBlock:
         return type(block) in PARTS
@@ -112,6 +112,6 @@ def is_part(block: Block, *, put_in: bool = False) -> bool:
         return True
     raw: Json = block.raw
     tag = str(raw.get("type", "item_reference")) if is_object(raw) else ""
-    if put_in:
+    if in_input:
         return tag not in WHOLE_ITEMS and not tag.endswith(("_call", "_output"))
     return tag.startswith(("input_", "output_"))

@@ -1,15 +1,15 @@
 """Reading the input: items to system blocks and messages.
 
-A run of items that the model made is one assistant message; adjacent results are one ``tool`` message; a message of
-anybody else is a message. An assistant message without a ``type`` right behind another begins a turn of its own: that
-is how two turns are told from one. Items that are neither the user's nor the model's (``additional_tools``,
-``configuration_update``, …) are carried whole in the nearest user message, so that no empty turn stands for them.
+A run of items that the model made is one assistant message; adjacent results are one ``tool`` message; any other
+message item is one message. An assistant message item without a ``type``, right behind another one, begins a new turn:
+nothing else marks the end of a turn. Items that belong neither to the user nor to the model (``additional_tools``,
+``configuration_update``, …) are carried whole in the nearest user message, so that they need no turn of their own.
 
-``instructions`` and leading system or developer messages are ``Request.system``. One plain block is written as
-``instructions``, anything else as one developer message; marks on the blocks say where it was otherwise:
+``instructions`` and leading system or developer messages are ``Request.system``. We write one plain block as
+``instructions``, anything else as one developer message. If it was read otherwise, the blocks have marks:
 ``instructions``, or ``item`` on the first block of a message and ``joined`` on the others. Marks on a message:
-``content`` (a string, or a list of what stood there instead of parts, if anything), ``spelling`` (of its role and
-type). On a result: ``tag`` (that of the other kind of calls).
+``content`` (``string``, or a list of what stood there instead of parts, if anything), ``spelling`` (of its role and
+type). On a result: ``tag`` (its item was of the type for the other kind of calls).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .facts import ADDED, FOR_NOBODY, LONGEST_ID, NAME, RESULTS, ROLES, kind_of
+from .facts import ADDED, LONGEST_ID, NAME, NEUTRAL_ITEMS, RESULTS, ROLES, kind_of
 from .hosted import read_item
 from .items import bare, item_marks, with_item
-from .rows import EASY_ITEMS, INPUT, RESULTS as RESULT_TABLES, WORDS
+from .rows import EASY_ITEMS, INPUT, INPUT_MESSAGE, RESULTS as RESULT_TABLES
 
 ASSISTANT, SYSTEM, TOOL, USER = Role.assistant, Role.system, Role.tool, Role.user  # an Enum costs 40 ns to reach
 NOTHING: dict[str, Any] = {}
@@ -46,24 +46,24 @@ class Draft(Struct, gc=False):
     blocks: list[Block] = []
     fields: dict[str, Any] = NOTHING
     """Its ``extras`` and ``forms``."""
-    for_nobody: bool = False
-    """Whether it holds only items so far that are nobody's."""
+    is_neutral: bool = False
+    """Whether all its items so far are of ``NEUTRAL_ITEMS``."""
     message_last: bool = False
     """Whether its last item is a message."""
 
 
 class Reader:
-    """Items in, messages out."""
+    """Reads the items of an input, and makes messages, system blocks and added tools of them."""
 
     def __init__(self, provider: str | None) -> None:
         self.origin = Origin(provider, NAME)
         self.drafts: list[Draft] = []
         self.last: Draft | None = None
-        self.calls: dict[str, str] = {}  # their kinds by id
+        self.calls: dict[str, str] = {}  # the kind of each call by its id
         self.system: list[Block] = []
-        self.added: list[list[Json]] = []  # the tools of each item that adds some
-        self.orphans = False  # a result answers a call that is not here
-        self.thought = False  # there was reasoning
+        self.added: list[list[Json]] = []  # the tools of each item that adds tools
+        self.orphans = False  # whether a result answers a call that is not in the input
+        self.has_reasoning = False
 
     def read(self, items: list[Json]) -> None:
         if not all(map(is_object, items)):
@@ -74,15 +74,15 @@ class Reader:
             if type(kind) is not str or not kind:
                 kind = kind_of(item)
             if kind in RESULTS:
-                self.result(item, RESULTS[kind])
+                self.read_result(item, RESULTS[kind])
             elif kind == "message" and type(role) is str and role in ROLES:
-                self.message(item, ROLES[role])
-            elif kind in FOR_NOBODY:
-                self.nobodys(item, kind)
+                self.read_message(item, ROLES[role])
+            elif kind in NEUTRAL_ITEMS:
+                self.read_neutral(item, kind)
             else:
-                self.model(item, kind)
-        if self.thought:
-            self.mark_lonely()
+                self.read_model_item(item, kind)
+        if self.has_reasoning:
+            self.mark_last_reasoning()
 
     def add(self, role: Role) -> Draft:
         draft = Draft(role)
@@ -90,27 +90,27 @@ class Reader:
         self.last = draft
         return draft
 
-    def model(self, item: Wire, kind: str) -> None:
-        """An item that the model made: it goes on with the turn, or begins one."""
+    def read_model_item(self, item: Wire, kind: str) -> None:
+        """Read an item that the model made: it continues the turn, or begins one."""
         last = self.last
-        message, border = kind == "message", False
+        message, new_turn = kind == "message", False
         if last is None or last.role is not ASSISTANT:
             last = self.add(ASSISTANT)
         elif message and last.message_last and "type" not in item:
-            last, border = self.add(ASSISTANT), True
+            last, new_turn = self.add(ASSISTANT), True
         last.message_last = message
-        if kind in EASY_TAGS and "id" not in item and not border:  # nearly all have nothing to remember
+        if kind in EASY_TAGS and "id" not in item and not new_turn:  # nearly all have no marks and no residue
             block: Any = EASY_ITEMS.read(item)
             if not (block is REFUSED or block.extras or block.forms or item.get("call_id") == ""):
-                last.blocks.append(block if message else self.call(block))
+                last.blocks.append(block if message else self.note_call(block))
                 return
-        for block in read_item(item, None, len(last.blocks), border=border):
-            last.blocks.append(self.call(block) if type(block) is ToolUseBlock else block)
+        for block in read_item(item, None, len(last.blocks), new_turn=new_turn):
+            last.blocks.append(self.note_call(block) if type(block) is ToolUseBlock else block)
         if kind == "reasoning":
-            self.thought = True
+            self.has_reasoning = True
 
-    def call(self, block: ToolUseBlock) -> ToolUseBlock:
-        """Note a call; an id that we would not write is marked to be kept."""
+    def note_call(self, block: ToolUseBlock) -> ToolUseBlock:
+        """Remember the kind of a call. An id that we would not write ourselves is marked, so that it is kept."""
         id = block.id
         if id in self.calls or not 0 < len(id) <= LONGEST_ID:
             mark = marks(NAME, block)
@@ -118,23 +118,23 @@ class Reader:
         self.calls[id] = block.kind
         return block
 
-    def message(self, item: Wire, role: Role) -> None:
-        """A message of the user's or the system's. One of the system's at the very beginning is a system prompt."""
-        _, rest, mark = WORDS.take(item)
+    def read_message(self, item: Wire, role: Role) -> None:
+        """Read a user or system message. A system message at the very beginning belongs to the system prompt."""
+        _, rest, mark = INPUT_MESSAGE.take(item)
         blocks = read_content(rest, mark)
         last = self.last
         if role is SYSTEM and last is None and blocks:
             self.system += with_item(blocks, rest, mark or {"first": True})
             return
-        if last is None or not last.for_nobody:
+        if last is None or not last.is_neutral:
             last = self.add(role)
-        last.role, last.for_nobody = role, False
+        last.role, last.is_neutral = role, False
         last.blocks += blocks
         if rest or mark:
             last.fields = kept(NAME, rest, mark)
 
-    def result(self, item: Wire, kind: str) -> None:
-        """What a tool answered. Which kind of call it answers is told by the history, or marked."""
+    def read_result(self, item: Wire, kind: str) -> None:
+        """Read the result of a call. It is marked if its item is of the type for the other kind of calls."""
         block: Any = RESULT_TABLES[kind].read(item)
         if block is REFUSED:
             block = OpaqueBlock(NAME, item)
@@ -144,13 +144,13 @@ class Reader:
             if self.calls.get(block.tool_use_id, "json") != kind:
                 block = replace(block, forms={NAME: {**marks(NAME, block), "tag": item["type"]}})
         last = self.last
-        if last is None or not (last.role is TOOL or last.for_nobody):
+        if last is None or not (last.role is TOOL or last.is_neutral):
             last = self.add(TOOL)
-        last.role, last.for_nobody = TOOL, False
+        last.role, last.is_neutral = TOOL, False
         last.blocks.append(block)
 
-    def nobodys(self, item: Wire, kind: str) -> None:
-        """An item that is carried whole. The tools that it adds stand among the others."""
+    def read_neutral(self, item: Wire, kind: str) -> None:
+        """Read one of ``NEUTRAL_ITEMS``. It is carried whole, but the tools that it adds go to ``Request.tools``."""
         if kind == ADDED and is_array(item.get("tools")) and item["tools"]:
             self.added.append(item["tools"])
             item = {key: value for key, value in item.items() if key != "tools"}
@@ -160,11 +160,11 @@ class Reader:
         last = self.last
         if last is None or last.role is ASSISTANT:
             last = self.add(USER)
-            last.for_nobody = True
+            last.is_neutral = True
         last.blocks.append(OpaqueBlock(NAME, item))
 
-    def mark_lonely(self) -> None:
-        """Mark reasoning that nothing follows: it would not be written, but it was read here."""
+    def mark_last_reasoning(self) -> None:
+        """Mark reasoning at the end of a turn, which is written only if it was read like this."""
         for draft in self.drafts:
             if draft.role is ASSISTANT and type(draft.blocks[-1]) is ThinkingBlock:
                 places = range(len(draft.blocks) - 1, -1, -1)
@@ -183,7 +183,7 @@ class Reader:
 
 
 def read_content(rest: Wire, mark: Wire) -> list[Block]:
-    """The parts of a message. What is neither text nor parts stays residue."""
+    """Take the parts out of a message item. What is neither text nor parts stays residue."""
     content = rest.pop("content", None) if "content" in rest else mark
     if type(content) is str and content:
         mark["content"] = "string"
@@ -200,12 +200,12 @@ def read_content(rest: Wire, mark: Wire) -> list[Block]:
 
 
 def plain_text(block: Block) -> str | None:
-    """The text of a block that says nothing else, if there is any."""
+    """The text of a block that is plain text and not empty; else None."""
     return (block.text or None) if is_plain_text(block) else None
 
 
 def read_system(instructions: str | None, leading: list[Block]) -> tuple[Block, ...]:
-    """The system prompt, marked where it did not stand as we would write it."""
+    """The system prompt, with marks unless it was read in the form that we would write."""
     if instructions is not None and not leading:
         return (TextBlock(instructions),)
     if instructions is None and _as_we_write(leading):
@@ -215,7 +215,7 @@ def read_system(instructions: str | None, leading: list[Block]) -> tuple[Block, 
 
 
 def _as_we_write(leading: list[Block]) -> bool:
-    """Whether all of it is one message with nothing to remember, which is no plain text."""
+    """Whether leading blocks are one message as we would write it: not plain text, without marks and residue."""
     heads = [block for block in leading if "item" in marks(NAME, block)]
     if len(heads) != 1 or heads[0] is not leading[0] or any(type(block) is OpaqueBlock for block in leading):
         return False

@@ -1,9 +1,9 @@
-"""Items of tools that the provider runs or defines, and all items together.
+"""Items of tools that the provider runs or defines, and the reader and writer for items of all types.
 
-``web_search_call`` is a ``ServerToolUseBlock`` named ``web_search``: its input is what the item says of the call. What
-a call found is a ``ServerToolResultBlock``, marked ``joined`` where both are one item. A picture that the model made is
-an ``ImageBlock``. Other items are carried whole. Marks: ``id`` (which id stands for the call where it is not the usual
-one), ``tag`` (of an MCP call, whose tool has a name of its own).
+``web_search_call`` is a ``ServerToolUseBlock`` named ``web_search``: its input is what the item says about the call.
+The result of a call is a ``ServerToolResultBlock``, marked ``joined`` if both are one item. A picture that the model
+made is an ``ImageBlock``. Other items are carried whole. Marks: ``id`` (the key that has the id of the call, if it is
+not the usual one), ``tag`` (of an MCP call, whose block has the name of the tool).
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from .items import (
     item_marks,
     item_residue,
     read_call,
+    read_id_and_status,
     read_message,
-    read_place,
     read_reasoning,
     walk,
     write_call,
+    write_id_and_status,
     write_message,
-    write_place,
     write_reasoning,
     write_redacted,
 )
 from .rows import HOSTED_CALL, MCP_CALLS, PICTURES
 from .rules import HOSTED_HERE, NO_FLAG, Scribe
 
-# By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.
+# By the name of our block. A tool that is not listed has the type "<name>_call", an "id", and an item for its result.
 TAGS = {"program": "program"}
 CALL_IDS = ("computer", "shell", "local_shell", "apply_patch", "tool_search", "program")
 FOUND = {"file_search": "results", "code_interpreter": "outputs"}
 OUTPUT_TAGS = {"tool_search": "tool_search_output", "program": "program_output"}
 OUTPUT_KEYS = {"tool_search": "tools", "program": "result"}
 CLIENT = ("computer", "shell", "local_shell", "apply_patch", "tool_search")
-"""The caller has to run these and to answer, unless the item says that the provider does."""
+"""Tools that the caller has to run and answer, unless the item says that the provider does."""
 
 NAMES = {tag: name for name, tag in TAGS.items()}
 OUTPUT_NAMES = {tag: name for name, tag in OUTPUT_TAGS.items()}
@@ -69,11 +69,11 @@ NOT_INPUT = ("id", "call_id", "status", "created_by")
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_item(item: Wire, place: int | None, index: int, *, border: bool = False, cut: bool = False) -> list[Block]:
-    """The blocks of one item. ``index`` is the place of the first among all, of which a missing call id is made."""
+def read_item(item: Wire, place: int | None, index: int, *, new_turn: bool = False, cut: bool = False) -> list[Block]:
+    """The blocks of one item. ``index`` is the index of the first block; an id for a call without one is made of it."""
     kind: Json = item.get("type", ABSENT)
     if kind == "message" or (kind is ABSENT and "role" in item):
-        return read_message(item, place, border=border, cut=cut)
+        return read_message(item, place, new_turn=new_turn, cut=cut)
     if kind == "function_call" or kind == "custom_tool_call":
         return [read_call(item, place, index, cut=cut)]
     if kind == "reasoning":
@@ -82,7 +82,7 @@ def read_item(item: Wire, place: int | None, index: int, *, border: bool = False
 
 
 def read_hosted(item: Wire, tag: str, place: int | None) -> list[Block]:
-    """The blocks of an item that is neither a message, nor reasoning, nor a call of the caller's tools."""
+    """The blocks of an item that is no message, no reasoning and no call of the caller's tools."""
     found: list[Block] | None = None
     if tag == MCP:
         found = read_mcp_call(item)
@@ -97,8 +97,8 @@ def read_hosted(item: Wire, tag: str, place: int | None) -> list[Block]:
 
 def _placed(block: ImageBlock, place: int) -> Block:
     rest, mark = dict(block.extras.get(NAME, {})), dict(marks(NAME, block))
-    status = rest.pop("status", None)  # it is never written otherwise than it was read
-    read_place(rest, mark, IMAGE, place)
+    status = rest.pop("status", None)  # kept as residue: it is always written as it was read
+    read_id_and_status(rest, mark, IMAGE, place)
     rest |= {"status": status} if status is not None else {}
     return replace(block, **{"extras": {}, "forms": {}, **kept(NAME, rest, mark)})
 
@@ -113,22 +113,22 @@ def read_hosted_call(item: Wire, name: str) -> list[Block] | None:
     content = rest.pop(found) if found is not None and rest.get(found) is not None else None
     input = {key: rest.pop(key) for key in [*rest] if key not in NOT_INPUT and key != found}
     call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, mark))
-    return [call] if content is None else [call, _found_by(call, content)]
+    return [call] if content is None else [call, _result_of(call, content)]
 
 
 def _read_id(rest: Wire, key: str, mark: Wire) -> str | None:
-    """The id that a result answers to; an item of either kind may have only the other."""
+    """Take the id of a call, from ``key`` or else from the other key for ids, which is marked then."""
     if type(rest.get(key)) is not str or not rest[key]:
         key = mark["id"] = "id" if key == "call_id" else "call_id"
     return rest.pop(key) if type(rest.get(key)) is str else None
 
 
-def _found_by(call: ServerToolUseBlock, content: Json, failed: bool | None = None) -> Block:
+def _result_of(call: ServerToolUseBlock, content: Json, failed: bool | None = None) -> Block:
     return ServerToolResultBlock(call.id, call.name, content, NAME, failed, forms={NAME: {"joined": True}})
 
 
 def read_mcp_call(item: Wire) -> list[Block] | None:
-    """A call of a tool that an MCP server has: its name and arguments are like any other's."""
+    """A call of an MCP server's tool, whose name and arguments are like those of any other call, and its result."""
     found = next((key for key in MCP_FOUND if item.get(key) is not None), None)
     call: Any = MCP_CALLS.read({key: value for key, value in item.items() if key != found})
     if call is REFUSED:
@@ -136,7 +136,7 @@ def read_mcp_call(item: Wire) -> list[Block] | None:
     call = replace(call, forms={NAME: {**marks(NAME, call), "tag": MCP}})
     if found is None:
         return [call]
-    return [call, _found_by(call, item[found], True if found == "error" else None)]
+    return [call, _result_of(call, item[found], True if found == "error" else None)]
 
 
 def read_output(item: Wire, name: str) -> list[Block] | None:
@@ -146,12 +146,12 @@ def read_output(item: Wire, name: str) -> list[Block] | None:
     if id is None:
         return None
     key = OUTPUT_KEYS.get(name, "output")
-    content = rest.pop(key) if rest.get(key) is not None else None  # a null stays where it is
+    content = rest.pop(key) if rest.get(key) is not None else None  # null stays in the residue
     return [ServerToolResultBlock(id, name, content, NAME, **kept(NAME, rest, mark))]
 
 
 def waits_for_caller(block: Block, answered: set[str]) -> bool:
-    """A call that the caller has to run: the answer ends in it, as in any tool call."""
+    """Whether a block is a call that the caller still has to run: the answer ends with it, as with any tool call."""
     return (
         type(block) is ServerToolUseBlock
         and block.dialect == NAME
@@ -165,18 +165,18 @@ def waits_for_caller(block: Block, answered: set[str]) -> bool:
 
 
 def groups_of(blocks: Iterable[tuple[int, Block]]) -> list[list[tuple[int, Block]]]:
-    """Blocks with their places, those of one item together."""
+    """Blocks with their indexes, in groups that are one item each."""
     groups: list[list[tuple[int, Block]]] = []
     for index, block in blocks:
-        if block.forms and groups and "joined" in marks(NAME, block) and goes_with(block, groups[-1][0][1]):
+        if block.forms and groups and "joined" in marks(NAME, block) and can_join(block, groups[-1][0][1]):
             groups[-1].append((index, block))
         else:
             groups.append([(index, block)])
     return groups
 
 
-def goes_with(block: Block, head: Block) -> bool:
-    """Whether a block marked as joined can be of the item that another begins."""
+def can_join(block: Block, head: Block) -> bool:
+    """Whether a block marked ``joined`` can be in the item that begins with ``head``."""
     if isinstance(head, ServerToolUseBlock):
         return isinstance(block, ServerToolResultBlock)
     if isinstance(head, ThinkingBlock):
@@ -185,14 +185,14 @@ def goes_with(block: Block, head: Block) -> bool:
 
 
 def write_item(
-    group: Placed, place: int | None, scribe: Scribe, *, border: bool = False, cut: bool = False
+    group: Placed, place: int | None, scribe: Scribe, *, new_turn: bool = False, cut: bool = False
 ) -> Wire | None:
-    """The item of some blocks that belong together, or None and a loss. The ledger's place is on the first."""
+    """The item of one group of blocks, or None and a loss. ``scribe.where`` is the path of the first block."""
     index, head = group[0]
     cut = cut or head.incomplete or (len(group) > 1 and any(block.incomplete for _, block in group))
     match head:
         case TextBlock():
-            return write_message(group, place, scribe, border=border, cut=cut)
+            return write_message(group, place, scribe, new_turn=new_turn, cut=cut)
         case ToolUseBlock():
             return write_call(head, place, scribe, cut=cut)
         case ThinkingBlock():
@@ -209,14 +209,14 @@ def write_item(
             raw: Json = head.raw
             return dict(raw) if is_object(raw) else None
         case _ if is_part(head):
-            return write_message(group, place, scribe, border=border, cut=cut)
+            return write_message(group, place, scribe, new_turn=new_turn, cut=cut)
         case _:
             scribe.lose("dropped", f"{NAME} has no {head.type} blocks of an assistant")
             return None
 
 
 def write_hosted_call(call: ServerToolUseBlock, group: Placed, scribe: Ledger) -> Wire | None:
-    """A call, with what it found where both are one item."""
+    """The item of a hosted call, with its result if both are one item."""
     found: ServerToolResultBlock | None = None
     for block in walk(group, scribe):
         if isinstance(block, ServerToolResultBlock):
@@ -242,7 +242,7 @@ def write_hosted_call(call: ServerToolUseBlock, group: Placed, scribe: Ledger) -
 
 
 def _write_input(block: ServerToolUseBlock, ledger: Ledger) -> Wire:
-    """The input stands beside what the item says of itself."""
+    """The input as keys of the item, without keys that every item has for itself."""
     taken = [key for key in ("type", *NOT_INPUT, FOUND.get(block.name, "type")) if key in block.input]
     for key in taken:
         ledger.lose("dropped", f"the field has the name of one that every item of {NAME} has", "input", key)
@@ -250,7 +250,7 @@ def _write_input(block: ServerToolUseBlock, ledger: Ledger) -> Wire:
 
 
 def _declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger: Ledger) -> None:
-    """A result that is written inside its call's item has no id or name of its own."""
+    """Declare the losses of a result that is written inside the item of its call: it has no id or name of its own."""
     for field, value in (("tool_use_id", call.id), ("name", call.name)):
         if getattr(found, field) != value:
             ledger.lose_form("dropped", f"{NAME} has the result inside the item of its call", field)
@@ -260,7 +260,7 @@ def _declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledge
 
 
 def write_output(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
-    """What a hosted tool found, as an item of its own."""
+    """The result of a hosted call as an item of its own."""
     if not HOSTED_HERE.holds(block):
         HOSTED_HERE.fit(block, ledger)
         return None
@@ -275,27 +275,27 @@ def write_output(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
 
 
 def write_picture(block: ImageBlock, place: int | None, ledger: Ledger) -> Wire | None:
-    """Without an id of the issuer's, a picture can be written in an answer only."""
+    """The item of a picture, or None and a loss: in a request it needs the id that its issuer gave it."""
     if not isinstance(block.source, Base64Source) or (place is None and "id" not in block.extras.get(NAME, {})):
         ledger.lose("dropped", f"an assistant's image in {NAME} needs its issuer's id", weight="state")
         return None
     wire: Wire = PICTURES.write(block, ledger)
-    write_place(wire, marks(NAME, block), IMAGE, place)
+    write_id_and_status(wire, marks(NAME, block), IMAGE, place)
     return wire
 
 
 # --------------------------------------------------------------------------------------------- an answer as a turn
 
 
-def spelled_out(head: Block, place: int, *, cut: bool) -> Block:
-    """The first block of an item of an answer, with the id and the status that the item has there by its place."""
+def with_id_and_status(head: Block, place: int, *, cut: bool) -> Block:
+    """The first block of an item of an answer, with the item's id and status in its residue, as histories need it."""
     tag = _tag_of(head)
     if tag is None:
         return head
     residue: Wire = head.extras.get(NAME, {})
     is_shared = tag in ("message", "reasoning")
     item = dict(item_residue(head)) if is_shared else dict(residue)
-    write_place(item, item_marks(head) if is_shared else marks(NAME, head), tag, place, cut=cut)
+    write_id_and_status(item, item_marks(head) if is_shared else marks(NAME, head), tag, place, cut=cut)
     if item.get("status") == DONE:
         del item["status"]
     if not item:
@@ -304,7 +304,7 @@ def spelled_out(head: Block, place: int, *, cut: bool) -> Block:
 
 
 def _tag_of(head: Block) -> str | None:
-    """The tag of an item whose id may be of our making."""
+    """The type of the item that a block begins, if we may make its id; else None."""
     if isinstance(head, ToolUseBlock):
         return "custom_tool_call" if head.kind == "text" else "function_call"
     if isinstance(head, ThinkingBlock):

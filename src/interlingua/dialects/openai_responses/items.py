@@ -1,23 +1,23 @@
-"""The items that a model makes: messages, calls and reasoning. One turn of the assistant is many items.
+"""The items that a model makes: messages, calls and reasoning. One assistant turn is usually several items.
 
-Items have two spellings. In an answer, or with an id, they have ``id`` and ``status``; a message that is put in without
-an id is a type, a role and a string. The type is optional in the protocol and required by llama.cpp; it is left out
-only at the border of two turns, which nothing else shows.
+Items have two forms. In an answer, or with an id, they are *formal*: they have ``id`` and ``status``. An *easy* message
+(the protocol's word), as requests have it, is a type, a role and a string. The type is optional in the protocol and
+required by llama.cpp; we leave it out only where a message begins a new assistant turn behind another (``new_turn``).
 
-A message and a reasoning item may become several blocks, one for each part. Their own marks and residue are under
-``item`` on the first block; the others are marked ``joined``. ``place`` is the position in an answer, from which an id
-is made where the issuer gave none; it is None in a request, where ids are never invented. ``cut``: the item is the last
-of an answer that ended early, or holds an incomplete block, so we would write that it is incomplete.
+A message and a reasoning item may become several blocks, one for each part. The item's own marks and residue are under
+``item`` on the first block; the others are marked ``joined``. ``place`` is the index of the item in an answer, from
+which an id is made if the issuer gave none; it is None in a request, where ids are never invented. ``cut``: the item is
+the last of an answer that ended early, or holds an incomplete block, so its status is ``incomplete``.
 
-Reasoning is one block for each part of the summary and of the content; the encrypted content signs the last. The
-provider knows a thought by the id under which it is stored or by its encrypted content. The content names its item, so
-an id must be the issuer's own or left out; a thought that has neither cannot be put in.
+Reasoning is one block for each part of the summary and of the content; the encrypted content is the signature of the
+last. The provider recognises reasoning by its stored id or by its encrypted content, which names the item's id. So an
+id must be the issuer's own or left out, and reasoning that has neither cannot be sent.
 
-Marks of an item: ``id`` (``[]``: there was none), ``status`` (completed or not, otherwise than the answer tells),
-``content`` of a message (``string`` or ``list``), ``summary`` and ``content`` of reasoning (a list of what stood there
-instead of parts, if anything), ``unproved`` (it has neither an id nor encrypted content, though it was read here),
-``alone`` (nothing follows it). On a call: ``call_id`` (a list of what stood there instead of an id, if anything). On a
-thought: ``part`` (it is empty, and we would leave it out).
+Marks of an item: ``id`` (``[]``: there was none), ``status`` (not the one that follows from the answer's), ``content``
+of a message (``string`` or ``list``), ``summary`` and ``content`` of reasoning (a list of what stood there instead of
+parts, if anything), ``unproved`` (it has neither an id nor encrypted content, though it was read here), ``alone``
+(nothing follows it). On a call: ``call_id`` (a list of what stood there instead of an id, if anything). On a block of
+reasoning: ``part`` (its part was empty; we would write none).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FIELDS = (("summary", SUMMARY), ("content", REASON))
 
 
 def with_item(blocks: list[Block], rest: Wire, item: Wire) -> list[Block]:
-    """Put what an item keeps for itself on its first block, and mark the others joined. The blocks are our own."""
+    """Put the residue and marks of an item on its first block, and mark the others ``joined``. Modifies the blocks."""
     if rest or item:
         first = blocks[0]
         if rest:
@@ -78,7 +78,7 @@ def item_residue(block: Block) -> Wire:
 
 
 def bare(block: Block) -> Block:
-    """A block without what its item keeps on it, so that its table can write it."""
+    """A block without the marks and residue of its item, so that its table can write it."""
     if not block.extras and not block.forms:
         return block
     residue, mark = block.extras.get(NAME, {}), marks(NAME, block)
@@ -93,7 +93,7 @@ def bare(block: Block) -> Block:
 
 
 def walk(group: Placed, scribe: Ledger) -> Iterator[Block]:
-    """The blocks of a group; the ledger's place is on each in turn."""
+    """The blocks of a group. ``scribe.where`` is set to the path of each in turn."""
     where = scribe.where
     for index, block in group:
         scribe.where = (*where[:-1], index)
@@ -101,10 +101,10 @@ def walk(group: Placed, scribe: Ledger) -> Iterator[Block]:
     scribe.where = where
 
 
-def read_place(rest: Wire, item: Wire, tag: str, place: int, *, cut: bool = False) -> None:
-    """Take what we would write ourselves of the id and the status of an item in an answer.
+def read_id_and_status(rest: Wire, item: Wire, tag: str, place: int, *, cut: bool = False) -> None:
+    """Take the id and the status of an answer's item if we would write the same, else mark them.
 
-    The rows have taken a status that says ``completed``, or noted that there is none.
+    The rows have already taken the status ``completed``, or marked that there is none.
     """
     if "id" not in rest:
         item["id"] = []
@@ -118,8 +118,8 @@ def read_place(rest: Wire, item: Wire, tag: str, place: int, *, cut: bool = Fals
         item["status"] = DONE
 
 
-def write_place(wire: Wire, item: Wire, tag: str, place: int | None, *, cut: bool = False) -> None:
-    """Write the id and the status that an item has by its place, unless residue says them or the wire had none."""
+def write_id_and_status(wire: Wire, item: Wire, tag: str, place: int | None, *, cut: bool = False) -> None:
+    """Write the id and the status of an item, unless they are in its residue or the wire had none."""
     if place is not None and "id" not in item:
         wire.setdefault("id", f"{PREFIXES[tag]}_{place}")
     if tag != "reasoning" and "status" not in wire and "=status" not in item.get("spelling", ()):
@@ -129,8 +129,8 @@ def write_place(wire: Wire, item: Wire, tag: str, place: int | None, *, cut: boo
 # --------------------------------------------------------------------------------------------------------- messages
 
 
-def read_message(item: Wire, place: int | None, *, border: bool, cut: bool) -> list[Block]:
-    """The parts of a message of the assistant's. ``border``: it begins a turn right behind another one."""
+def read_message(item: Wire, place: int | None, *, new_turn: bool, cut: bool) -> list[Block]:
+    """The parts of an assistant message. ``new_turn``: it begins a turn right behind another one."""
     if item.get("role") != "assistant":
         return [OpaqueBlock(NAME, item)]
     formal = place is not None or "id" in item
@@ -147,14 +147,14 @@ def read_message(item: Wire, place: int | None, *, border: bool, cut: bool) -> l
     else:
         return [OpaqueBlock(NAME, item)]
     if place is not None:
-        read_place(rest, mark, "message", place, cut=cut)
-    elif border and not formal:
-        mark.pop("spelling", None)  # no type: that is how the border is written
+        read_id_and_status(rest, mark, "message", place, cut=cut)
+    elif new_turn and not formal:
+        mark.pop("spelling", None)  # a new turn is written without the type, too
     return with_item(blocks, rest, mark)
 
 
-def write_message(group: Placed, place: int | None, scribe: Ledger, *, border: bool, cut: bool) -> Wire | None:
-    """A message, or None where none of its parts can be written."""
+def write_message(group: Placed, place: int | None, scribe: Ledger, *, new_turn: bool, cut: bool) -> Wire | None:
+    """The item of a message, or None if none of its parts can be written."""
     head = group[0][1]
     mark, residue = item_marks(head), item_residue(head)
     if place is None and len(group) > 1 and not mark and not residue:
@@ -176,15 +176,15 @@ def write_message(group: Placed, place: int | None, scribe: Ledger, *, border: b
         wire["content"] = content
     merge(wire, residue)
     if formal:
-        write_place(wire, mark, "message", place, cut=cut)
-    elif border:
+        write_id_and_status(wire, mark, "message", place, cut=cut)
+    elif new_turn:
         mark = {**mark, "spelling": UNTYPED}
     (ITEM_MESSAGE if formal else EASY_MESSAGE).put_constants(wire, mark)
     return wire
 
 
 def _write_string(block: TextBlock | RefusalBlock, ledger: Ledger) -> str:
-    """A message put in without an id is plain text."""
+    """The text of an easy message, which can hold nothing else."""
     if isinstance(block, RefusalBlock):
         ledger.lose("approximated", f"{NAME} takes a refusal only with its message's id; sent as text")
     elif block.citations:
@@ -194,7 +194,7 @@ def _write_string(block: TextBlock | RefusalBlock, ledger: Ledger) -> str:
 
 
 def declare_marks(block: Block, ledger: Ledger) -> None:
-    """Declare the signature, the cache mark and the foreign residue of a block that functions write."""
+    """Declare the signature, the cache mark and the foreign residue of a block that no row writes."""
     if block.signature is not None:
         ledger.lose("dropped", f"{block.type} blocks of {NAME} have no signature", "signature", weight="state")
     if block.cache is not None:
@@ -207,7 +207,7 @@ def declare_marks(block: Block, ledger: Ledger) -> None:
 
 
 def read_call(item: Wire, place: int | None, index: int, *, cut: bool) -> Block:
-    """A call. ``index`` is the place of its block, of which a missing id is made."""
+    """A call. ``index`` is the index of its block; an id for a call without one is made of it."""
     given = item.get("call_id")
     named = type(given) is str and given
     table = ANSWER_CALLS if place is not None else ITEM_CALLS if "id" in item else EASY_ITEMS
@@ -221,7 +221,7 @@ def read_call(item: Wire, place: int | None, index: int, *, cut: bool) -> Block:
     if not named:
         mark["call_id"] = [given] if "call_id" in item else []
     if place is not None:
-        read_place(rest, mark, item["type"], place, cut=cut)
+        read_id_and_status(rest, mark, item["type"], place, cut=cut)
     if mark:
         force_setattr(block, "forms", {NAME: mark})
     force_setattr(block, "extras", {NAME: rest} if rest else {})
@@ -229,7 +229,7 @@ def read_call(item: Wire, place: int | None, index: int, *, cut: bool) -> Block:
 
 
 def _has_usual_place(item: Wire, place: int, *, cut: bool) -> bool:
-    """Whether a call of an answer has an id of its issuer's and is complete."""
+    """Whether a call of an answer has its issuer's id and is complete, so that nothing has to be marked."""
     return not cut and item.get("status") == DONE and "id" in item and item["id"] != f"{PREFIXES[item['type']]}_{place}"
 
 
@@ -253,8 +253,8 @@ def write_call(block: ToolUseBlock, place: int | None, scribe: Scribe, *, cut: b
         wire["namespace"] = scribe.namespaces[block.name]
     if formal:
         if "status" not in residue:
-            wire.pop("status", None)  # it is written behind the id, in an answer as in a history
-        write_place(wire, mark, wire["type"], place, cut=cut)
+            wire.pop("status", None)  # it is written again below, behind the id
+        write_id_and_status(wire, mark, wire["type"], place, cut=cut)
     return wire
 
 
@@ -270,7 +270,7 @@ def read_reasoning(item: Wire, place: int | None) -> list[Block]:
     if signature is None and "id" not in rest and "encrypted_content" not in rest:
         mark["unproved"] = True
     if place is not None:
-        read_place(rest, mark, "reasoning", place)
+        read_id_and_status(rest, mark, "reasoning", place)
     if not thoughts:
         thoughts.append(ThinkingBlock(signature=signature))
     elif signature is not None:
@@ -279,7 +279,7 @@ def read_reasoning(item: Wire, place: int | None) -> list[Block]:
 
 
 def read_thoughts(rest: Wire, mark: Wire) -> list[Block] | None:
-    """The parts of a summary and of a content; None where something else stands there."""
+    """The blocks of a summary and of a content; None if one of them has another shape."""
     thoughts: list[Any] = []
     for key, tag in FIELDS:
         parts = rest.pop(key, ABSENT)
@@ -305,7 +305,7 @@ def _read_thought(part: Json, tag: str) -> Any:
 
 
 def is_proved(group: Placed) -> bool:
-    """Whether the provider would know a thought again. What was read here may always go back."""
+    """Whether the provider would recognise this reasoning. What was read here may always be sent back."""
     if any(block.signature for _, block in group):
         return True
     residue = item_residue(group[0][1])
@@ -313,7 +313,7 @@ def is_proved(group: Placed) -> bool:
 
 
 def write_reasoning(group: Placed, place: int | None, scribe: Ledger) -> Wire | None:
-    """An item, or None and a loss: nobody would know the thought."""
+    """The item of some reasoning, or None and a loss if the provider would not recognise it."""
     if place is None and not is_proved(group):
         for _ in walk(group, scribe):
             scribe.lose("dropped", f"{NAME} takes reasoning with an id or encrypted; this is neither", weight="state")
@@ -332,13 +332,13 @@ def write_reasoning(group: Placed, place: int | None, scribe: Ledger) -> Wire | 
     if "summary" not in mark:
         wire.setdefault("summary", [])
     merge(wire, item_residue(head))
-    write_place(wire, mark, "reasoning", place)
+    write_id_and_status(wire, mark, "reasoning", place)
     REASONING.put_constants(wire, mark)
     return wire
 
 
 def _write_thought(block: Block, parts: dict[str, list[Json]], scribe: Ledger, *, alone: bool) -> None:
-    """A thought as a part of its item. An empty one is no part, unless it was."""
+    """Add a block of reasoning to the parts of its item. An empty one is left out, unless it was read as a part."""
     if isinstance(block, ThinkingBlock) and (block.text or is_empty_part(block)):
         part = THOUGHTS.write(replace(bare(block), cache=None), Ledger())
         parts.setdefault("summary" if part["type"] == SUMMARY else "content", []).append(part)
@@ -351,7 +351,7 @@ def _write_thought(block: Block, parts: dict[str, list[Json]], scribe: Ledger, *
 
 
 def is_empty_part(block: ThinkingBlock) -> bool:
-    """Whether a thought without text stands in its item all the same."""
+    """Whether a block of reasoning was a part of its item even if it has no text."""
     mark = marks(NAME, block)
     return "part" in mark or "tag" in mark or "joined" in mark
 

@@ -1,4 +1,4 @@
-"""Marks of OpenAI Responses that were saved before its phrases were rows (``codec.old_marks``)."""
+"""Reads the marks of OpenAI Responses that releases without row tables saved (``codec.old_marks``)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .rows import INPUT, ITEM_CALLS, MCP_CALLS, OUTPUT, RESULTS, TOOLS
 
 
 def row_of(value: Any) -> Row | None:
-    """The row of a hosted call, whichever tool it is of."""
+    """The row for the marks of a hosted call: that of MCP calls, for any tool."""
     return MCP_CALLS.rows[0] if type(value) is ServerToolUseBlock else None
 
 
 def absent(value: Any, held: Json) -> Wire:
-    """Keys that were missing; a call may have no id of its item."""
+    """The keys that were missing; ``id`` is the id of a call's item."""
     row, keys = MARKS.row(value), [str(key) for key in held if key != "id"] if is_array(held) else []
     found = missing(row, *keys) if row is not None else {}
     return {**found, **({"id": list[Json]()} if "id" in held else {})}
@@ -34,12 +34,12 @@ def blank(value: Any, held: Json) -> Wire:
 
 
 def kind(value: Any, held: Json) -> Wire:
-    """Whether an item said that it is a message, where we would not say it or would."""
+    """Whether an item had the type ``message`` (``held`` is true) though we would leave it out, or the reverse."""
     return {"spelling": {"?type": ["message"]} if held else {"=type": list[Json]()}}
 
 
 def kind_of_choice(value: Any, held: Json) -> Wire:
-    """Of the tool that a choice names."""
+    """The kind of the tool that a choice names."""
     return {"tag": held} if type(value) is ToolChoice else {"kind": held}
 
 
@@ -50,26 +50,26 @@ def role(value: Any, held: Json) -> Wire:
 def item(value: Any, held: Json) -> Wire:
     """The marks of the item that a block begins."""
     new: Wire = {}
-    for mark, said in held.items() if is_object(held) else ():
-        if mark == "absent" and is_array(said):
-            found: Wire = {"spelling": {f"={key}": list[Json]() for key in said}}
-        elif mark == "blank" and is_object(said):
-            found = {key: [item] for key, item in said.items() if key != "encrypted_content"}
-            found |= {"spelling": {"signature": [None]}} if "encrypted_content" in said else {}
+    for mark, inner in held.items() if is_object(held) else ():
+        if mark == "absent" and is_array(inner):
+            found: Wire = {"spelling": {f"={key}": list[Json]() for key in inner}}
+        elif mark == "blank" and is_object(inner):
+            found = {key: [item] for key, item in inner.items() if key != "encrypted_content"}
+            found |= {"spelling": {"signature": [None]}} if "encrypted_content" in inner else {}
         else:
-            found = ITEM[mark](value, said) if mark in ITEM and type(said) in (bool, str) else {mark: said}
+            found = ITEM[mark](value, inner) if mark in ITEM and type(inner) in (bool, str) else {mark: inner}
         spelled = {**new.get("spelling", {}), **found.get("spelling", {})}
         new |= {**found, **({"spelling": spelled} if spelled else {})}
     return {"item": new}
 
 
 def part(value: Any, held: Json) -> Wire:
-    """Which part of a reasoning item it was."""
+    """The type of the part that a block of reasoning was."""
     return {"tag": held} if held == "reasoning_text" else {"part": True}
 
 
 def strict(value: Any, held: Json) -> Wire:
-    """Of a tool. The mark of an output format has the same name, and is today what it was."""
+    """The flag of a tool. The mark of an output format has the same name and has not changed."""
     if type(value) is not ToolDefinition:
         return {"strict": held}
     return {"spelling": {"strict": [] if held == "absent" else [held]}}

@@ -1,14 +1,13 @@
-"""The request of OpenAI Responses: what lies around the turns.
+"""The request of OpenAI Responses without its turns: parameters, tools and the system prompt.
 
 Marks on a request: ``input`` (a ``string``, ``empty`` or ``absent``), ``model`` and ``stream`` (they stood in the URL),
-``user_id`` (it stood in ``metadata``), ``strict`` and ``name`` of the output format (a list of what stood there, if
-anything, where that is not what we would write), ``verbatim`` (fields that the provider would refuse; they were read
+``user_id`` (it stood in ``metadata``), ``strict`` and ``name`` of the output format (if we would write them otherwise:
+a list of what stood there, if anything), ``verbatim`` (fields that the provider would refuse, though they were read
 here). On a choice: ``alone`` (there are no tools).
 
-The tools of a namespace and of ``additional_tools`` are tools like any other to us: another protocol can offer them
-too. Where they stood is kept beside: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added``
-the number of the item. A namespace that repeats a name is carried whole, since a call by name alone could not tell them
-apart.
+The tools of a namespace and of ``additional_tools`` become ordinary tools, so that other protocols can offer them, too.
+Where they stood is remembered: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added`` is the
+number of the item. A namespace that repeats a name is carried whole, since a call by name alone would be ambiguous.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
 
 
 def read_conversation(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:
-    """Tools, the system prompt and the history: some tools stand in the history, some history in front."""
+    """Read tools, the system prompt and the history together: items of the history may hold tools or system text."""
     taken: set[str] = set()
     tools: list[Tool] = []
     if is_array(rest.get("tools")) and rest["tools"]:
@@ -98,7 +97,7 @@ def read_conversation(rest: Wire, fields: dict[str, Any], mark: Wire, provider: 
 
 
 def read_tools(wire: Iterable[Json], taken: set[str]) -> list[Tool]:
-    """The tools of a list, namespaces opened. ``taken`` are the names so far."""
+    """The tools of a list, those inside namespaces, too. ``taken`` are the names so far; new ones are added to it."""
     tools: list[Tool] = []
     for tool in wire:
         read: Any = TOOLS.read(tool)
@@ -132,7 +131,7 @@ def read_identity(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 
 
 def read_logprobs(rest: Wire, fields: dict[str, Any]) -> None:
-    """The last of the things that an answer shall include."""
+    """Read ``logprobs``: the last entry of ``include`` asks for it."""
     fields["logprobs"] = True
     *others, _ = rest.pop("include")
     if others:
@@ -140,7 +139,7 @@ def read_logprobs(rest: Wire, fields: dict[str, Any]) -> None:
 
 
 def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """The schema, its name and its description are ours."""
+    """Read the output format. We have fields for its schema, name and description; the rest is residue."""
     left, found = openai.read_format(rest["text"].get("format"), fields, NAME)
     if left is not None:
         mark |= found
@@ -181,7 +180,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
 def write_conversation(request: Request, body: Wire, mark: Wire, scribe: Scribe) -> None:
     writer = Writer(scribe)
     if request.tools:
-        here, added = placed_tools(request)
+        here, added = tools_by_item(request)
         if tools := write_tools(here, scribe):
             body["tools"] = tools
         writer.added = [write_tools(group, scribe) for group in added]
@@ -193,10 +192,10 @@ def write_conversation(request: Request, body: Wire, mark: Wire, scribe: Scribe)
         system, skip = leading_system(request, scribe)
     instructions = plain_text(system[0][1]) if len(system) == 1 else None
     if system and instructions is None:
-        instructions = writer.system(system)
+        instructions = writer.write_system(system)
     if instructions is not None:
         body["instructions"] = instructions
-    writer.messages(request.messages, skip)
+    writer.write_messages(request.messages, skip)
     write_input(request, writer.items, body, mark, scribe)
 
 
@@ -238,7 +237,7 @@ def write_metadata(metadata: dict[str, Json], ledger: Ledger) -> dict[str, Json]
 
 
 def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
-    """One of the things that an answer may include."""
+    """Write ``logprobs`` as an entry of ``include``."""
     if not logprobs:
         ledger.lose_form("dropped", "false means the same as leaving it out", "logprobs")
     elif is_array(body.setdefault("include", [])):
@@ -256,7 +255,7 @@ def _not_strict(index: int) -> Loss:
 
 
 def write_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]:
-    """Tools with their places, those of one namespace together."""
+    """Write tools, given with their indexes. Neighbours of one namespace are written into one."""
     writers = TOOLS.writers
     written: list[Wire] = []
     open_space: Wire | None = None
@@ -286,10 +285,10 @@ def write_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]
 Placed = Iterable[tuple[int, Tool]]
 
 
-def placed_tools(request: Request) -> tuple[Placed, list[Placed]]:
-    """The tools of the request itself, and those of each item that added some.
+def tools_by_item(request: Request) -> tuple[Placed, list[Placed]]:
+    """The tools of the request itself, and those of each item that adds tools.
 
-    A tool whose item is not there any more is one of the request.
+    A tool whose item was removed from the history is a tool of the request.
     """
     numbers = [added_by(tool) if tool.forms else None for tool in request.tools]
     if numbers.count(None) == len(numbers):
@@ -307,7 +306,7 @@ def added_by(tool: Tool) -> int | None:
 
 
 def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, offered: bool = True) -> Wire:
-    """The keys that a choice becomes at the top of a request."""
+    """The keys of a request that express a tool choice. ``offered``: whether the request has tools."""
     scribe.where = ("tool_choice",)
     wire: Wire = {}
     if choice.mode is None or offered or "alone" in marks(NAME, choice):
@@ -325,7 +324,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, o
 
 
 def namespaces(request: Request | None) -> dict[str, str]:
-    """The namespace of each tool that has one: a call of it must name it."""
+    """The namespace of each tool that is in one, by name of the tool. A call of the tool must name it."""
     found: dict[str, str] = {}
     for tool in request.tools if request is not None else ():
         space = tool.extras.get(NAME, {}).get("namespace")

@@ -1,13 +1,13 @@
 """The answer of OpenAI Responses. The last event of a stream holds one, and is read with the same functions.
 
-There is no stop reason on the wire: it is told by ``status``, ``incomplete_details`` and what the answer holds. Marks:
-``stop`` (by key, a list of what stood there, if anything, where that is not what we would write), ``output`` (a list of
-what stood there instead of items, if anything), ``usage`` (numbers that are not what we would write; see
-``codec.usage``), ``no usage`` (there was no such key), ``error`` (``bare``: the body was an error and nothing else).
+There is no stop reason on the wire: it follows from ``status``, ``incomplete_details`` and the items. Marks: ``stop``
+(by key, for what we would write otherwise: a list of what stood there, if anything), ``output`` (a list of what stood
+there instead of items, if anything), ``usage`` (numbers that we would write otherwise; see ``codec.rows.usage``),
+``no usage`` (there was no such key), ``error`` (``bare``: the body was an error and nothing else).
 
-Most of an answer repeats its request, and the protocol requires most of that. It says nothing of the answer, so it is
-no residue: what differs from the defaults is the mark ``echo``, what is missing the mark ``unechoed``. An answer that
-was read here repeats what it repeated; any other repeats the request that it is given, or the defaults.
+Most keys of an answer repeat its request, and the protocol requires most of these. They are not residue, because they
+say nothing about the answer: what differs from the defaults is the mark ``echo``, what is missing the mark
+``unechoed``. An answer that was read here repeats the same; any other repeats its request if known, or the defaults.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ...types.response import Response
 from ...types.words import StopReason
 from .errors import ERRORS, write_failure
 from .facts import CUT, DONE, FAILED, NAME, is_cut
-from .hosted import groups_of, read_item, spelled_out, waits_for_caller, write_item
+from .hosted import groups_of, read_item, waits_for_caller, with_id_and_status, write_item
 from .request import namespaces, write_request
 from .rows import ANSWER, USAGE
 from .rules import Scribe
@@ -105,7 +105,7 @@ def read_ending(
     *,
     ended: bool = True,
 ) -> None:
-    """How the answer ended, and its usage. Without an end, what the answer says of one is not read."""
+    """Read how the answer ended, and its usage. If it has not ``ended``, the keys about its end are ignored."""
     if ended:
         read_stop(rest, fields, mark, blocks, provider)
     else:
@@ -130,7 +130,7 @@ def read_stop(rest: Wire, fields: dict[str, Any], mark: Wire, blocks: Sequence[B
         fields["stop_reason"] = natural_stop(blocks)
         fields["raw_stop_reason"] = DONE
         return
-    told = {key: value for key, value in zip(ENDING, (status, details, failure), strict=True) if value is not ABSENT}
+    found = {key: value for key, value in zip(ENDING, (status, details, failure), strict=True) if value is not ABSENT}
     reason = details.get("reason") if is_object(details) else None
     stop = natural = natural_stop(blocks)
     if status != DONE and type(status) is str:
@@ -144,12 +144,13 @@ def read_stop(rest: Wire, fields: dict[str, Any], mark: Wire, blocks: Sequence[B
         stop = StopReason.error
     fields["stop_reason"] = stop
     usual = write_stop(stop, natural, fields.get("error"), Ledger())
-    if told != usual:
-        mark["stop"] = {key: [told[key]] if key in told else [] for key in ENDING if told.get(key, mark) != usual[key]}
+    if found != usual:
+        differ = [key for key in ENDING if found.get(key, mark) != usual[key]]
+        mark["stop"] = {key: [found[key]] if key in found else [] for key in differ}
 
 
 def natural_stop(blocks: Sequence[Block]) -> StopReason:
-    """What an answer that came to its end ended in."""
+    """The stop reason of an answer that is complete, by the types of its blocks."""
     kinds = set(map(type, blocks))
     if ToolUseBlock in kinds:
         return CALLED
@@ -167,7 +168,7 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     mark = marks(NAME, response)
     if response.error is not None and mark.get("error") == "bare":
         return Encoded(ERRORS.body(response.error))
-    scribe = answering(request)
+    scribe = scribe_for(request)
     wire = write_envelope(response, request, scribe)
     output = write_items(response, scribe, cut=wire.get("status") == CUT)
     if output or "output" not in mark:
@@ -177,7 +178,7 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     return Encoded(wire, None, {}, tuple(scribe.losses))
 
 
-def answering(request: Request | None) -> Scribe:
+def scribe_for(request: Request | None) -> Scribe:
     scribe = Scribe()
     scribe.namespaces = namespaces(request)
     return scribe
@@ -198,17 +199,17 @@ def write_items(response: Response, scribe: Scribe, *, cut: bool) -> list[Wire]:
 
 
 def as_turn(response: Response, message: Message) -> Message:
-    """The turn of an answer that was read here. What it left unsaid is not usual in a history: ids, and a cut."""
+    """The message of an answer for a history, where items need the ids and statuses that the answer let us derive."""
     cut = write_status(response, marks(NAME, response), Ledger()).get("status") == CUT
     groups = groups_of(enumerate(response.content))
     content = [block for group in groups for _, block in group]
     for place, group in enumerate(groups):
-        content[group[0][0]] = spelled_out(group[0][1], place, cut=cut and group is groups[-1])
+        content[group[0][0]] = with_id_and_status(group[0][1], place, cut=cut and group is groups[-1])
     return replace(message, content=tuple(content))
 
 
 def write_envelope(response: Response, request: Request | None, scribe: Ledger) -> Wire:
-    """Everything but ``output``."""
+    """The answer without ``output``."""
     mark = marks(NAME, response)
     wire = ANSWER.put(response, scribe)
     wire |= write_status(response, mark, scribe)
@@ -225,14 +226,14 @@ def write_envelope(response: Response, request: Request | None, scribe: Ledger) 
 
 
 def write_status(response: Response, mark: Wire, ledger: Ledger) -> Wire:
-    """The words that were read while they still stand for the stop reason, else ours for it."""
+    """The keys about the end: as they were read while they still mean the same stop reason, else as we write them."""
     blocks, error, stop = response.content, response.error, StopReason(response.stop_reason)
     natural = natural_stop(blocks)
     if "stop" in mark:
         wire = write_stop(stop, natural, error, Ledger())
-        for key, told in mark["stop"].items():
-            if told:
-                wire[key] = told[0]
+        for key, value in mark["stop"].items():
+            if value:
+                wire[key] = value[0]
             else:
                 del wire[key]
         read: dict[str, Any] = {}
@@ -291,11 +292,11 @@ OTHERS = frozenset(
     "access_programs frequency_penalty image presence_penalty prompt prompt_cache_options"
     " prompt_cache_retention".split()
 )
-"""Repeated by some servers; never written of our own accord."""
+"""Keys of a request that some servers repeat. We write them only if they were read."""
 
 
 def read_echo(body: Wire, mark: Wire) -> Wire:
-    """Note what an answer repeats of its request; what is left is returned."""
+    """The answer without the keys that repeat its request, which are marked if they are not the defaults."""
     echo: Wire = {}
     rest: Wire = {}
     others = 0
@@ -319,11 +320,11 @@ def read_echo(body: Wire, mark: Wire) -> Wire:
 def write_echo(wire: Wire, mark: Wire, request: Request | None) -> None:
     echo: Wire = mark.get("echo", {})
     missing = mark.get("unechoed", ())
-    asked: Wire = write_request(request, None).body if request is not None and not echo and not missing else {}
+    sent: Wire = write_request(request, None).body if request is not None and not echo and not missing else {}
     for key, default in DEFAULTS.items():
         if key not in echo and key not in missing:
             wire[key] = default if key in PLAIN else fresh(default)
-    for key in DEFAULTS.keys() & asked.keys():
-        is_filled = is_object(asked[key]) and is_object(wire[key])
-        wire[key] = {**wire[key], **asked[key]} if is_filled else asked[key]
+    for key in DEFAULTS.keys() & sent.keys():
+        is_filled = is_object(sent[key]) and is_object(wire[key])
+        wire[key] = {**wire[key], **sent[key]} if is_filled else sent[key]
     wire |= echo

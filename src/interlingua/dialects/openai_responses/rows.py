@@ -1,7 +1,7 @@
-"""The phrases of OpenAI Responses: our field, their key. ``codec.rows`` says what a row means.
+"""The rows of OpenAI Responses: which of our fields is which key. ``codec.rows`` explains what a row means.
 
-What the protocol refuses is in ``rules``. An item that a model makes becomes one block or several: ``items`` and
-``hosted`` put them together, ``history`` and ``turns`` the turns.
+Values that the protocol refuses are in ``rules``. An item that a model makes becomes one block or several: this is in
+``items`` and ``hosted``. How items make turns is in ``history`` (reading) and ``turns`` (writing).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ URL, STORED = MediaUrl(NAME), StoredFile(NAME)
 class Media(Group):
     """A source: data as a data URL, a URL, or the id of a stored file, each under its key.
 
-    Other keys may be null or empty. Data without the head of a data URL is read too, where it has a key of its own.
+    Other keys may be null or empty. Under a key for data only, bare base64 without ``data:…,`` is read, too.
     """
 
     name = "a data URL, a URL or a file id"
@@ -103,7 +103,7 @@ class Media(Group):
 
 
 class Picture(Group):
-    """A picture that the model made: its data, and its format unless that is PNG."""
+    """A picture that the model made: its data, and its format unless it is PNG."""
 
     name = "base64 data and its format"
 
@@ -121,7 +121,7 @@ class Picture(Group):
 
 
 class Output(Texts):
-    """What a tool answered: usually a string for one text or one JSON value, else parts."""
+    """The content of a tool result: usually a string for one text or one JSON value, else parts."""
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
         only: Any = value[0] if len(value) == 1 and marks.get(self.mark) != "list" else None
@@ -133,7 +133,7 @@ class Output(Texts):
 
 
 class Effort(Group):
-    """How much to think: one word for a mode and an effort."""
+    """How much to think: one word for ``mode`` and ``effort``."""
 
     name = "a string"
 
@@ -167,7 +167,7 @@ ROLE_WORDS = Vocabulary({"user": ROLES["user"], "developer": ROLES["developer"],
 
 
 def annotation(tag: str | None, kind: str, *more: Rule, **keys: Any) -> Row:
-    """A kind of citation. What is none of its keys has no word."""
+    """The row for a kind of citation. Fields that are not in ``keys`` cannot be written: each is a loss."""
     specs: dict[str, Any] = {field: may(key) for field, key in keys.items()}
     for field in ("url", "title", "text", "index", "start", "end"):
         specs.setdefault(field, lost(f"a {kind} citation of {NAME} has no {field}"))
@@ -184,12 +184,12 @@ def read_unknown_annotation(wire: Json) -> Any:
     return Citation(wire["type"], extras={NAME: rest}, forms={} if rest else {NAME: {"verbatim": ["kind"]}})
 
 
-def unknown_part(*, put_in: bool) -> Callable[[Json], OpaqueBlock]:
-    """A reader of parts that we do not know; what does not look like a part is marked."""
+def unknown_part(*, in_input: bool) -> Callable[[Json], OpaqueBlock]:
+    """A reader for parts of unknown types. A part whose type looks like that of an item is marked ``part``."""
 
     def read(wire: Json) -> OpaqueBlock:
         block = OpaqueBlock(NAME, wire)
-        return block if is_part(block, put_in=put_in) else replace(block, forms={NAME: {"part": True}})
+        return block if is_part(block, in_input=in_input) else replace(block, forms={NAME: {"part": True}})
 
     return read
 
@@ -208,39 +208,39 @@ ANNOTATIONS = Table(NAME, "type",
     unknown=read_unknown_annotation,
 )
 CACHE = Table(NAME, "mode", Row(CacheMark, "explicit", ttl=may("ttl", CACHE_TIMES)))
-PUT_IN: dict[str, Any] = {"cache": may("prompt_cache_breakpoint", One(CACHE)), "signature": NO_SIGNATURE}
-SAID: dict[str, Any] = {"cache": NO_CACHE, "signature": NO_SIGNATURE}
+IN_INPUT: dict[str, Any] = {"cache": may("prompt_cache_breakpoint", One(CACHE)), "signature": NO_SIGNATURE}
+IN_OUTPUT: dict[str, Any] = {"cache": NO_CACHE, "signature": NO_SIGNATURE}
 INPUT_ROWS = (
-    Row(TextBlock,     "input_text",  text="text", citations=lost(f"{NAME} takes no citations in input"), **PUT_IN),
+    Row(TextBlock,     "input_text",  text="text", citations=lost(f"{NAME} takes no citations in input"), **IN_INPUT),
     Row(ImageBlock,    "input_image", rules.PICTURE, rules.STORED_HERE, rules.HAS_DETAIL,
         Together("source", "image_url file_id", Media("image_url", "image_url"), required=True),
-        detail=may("detail"), **PUT_IN),
+        detail=may("detail"), **IN_INPUT),
     Row(DocumentBlock, "input_file",  rules.STORED_HERE, rules.HAS_FILENAME, rules.HAS_OWN_TITLE,
         Together("source", "file_data file_url file_id", Media("file_data", "file_url"), required=True),
         filename=may("filename"), title=lost(f"documents of {NAME} have no title"),
-        context=lost(f"documents of {NAME} have no context"), **PUT_IN),
+        context=lost(f"documents of {NAME} have no context"), **IN_INPUT),
 )
 OUTPUT_ROWS = (
     Row(TextBlock,     "output_text", rules.CITED_AT, constants={"logprobs": []}, text="text",
-        citations=fill("annotations", [], Each(ANNOTATIONS, empty=True)), **SAID),
-    Row(RefusalBlock,  "refusal",     text=must("refusal"), **SAID),
+        citations=fill("annotations", [], Each(ANNOTATIONS, empty=True)), **IN_OUTPUT),
+    Row(RefusalBlock,  "refusal",     text=must("refusal"), **IN_OUTPUT),
 )
 INPUT = Table(NAME, "type", *INPUT_ROWS,
     instead(JsonBlock,     as_json_text(JSON_TEXT)),
     instead(RefusalBlock,  as_text(f"{NAME} takes no refusals in input; sent as text")),
-    *OUTPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(put_in=True),
+    *OUTPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(in_input=True),
 )
 OUTPUT = Table(NAME, "type", *OUTPUT_ROWS,
     instead(ImageBlock,    drop(f"{NAME} has no image blocks of an assistant in a message")),
     instead(DocumentBlock, drop(f"{NAME} has no document blocks of an assistant")),
-    *INPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(put_in=False),
+    *INPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(in_input=False),
 )
 THOUGHTS = Table(NAME, "type",
     Row(ThinkingBlock, SUMMARY, text=must("text"), elsewhere="signature cache"),
     Row(ThinkingBlock, REASON,  text=must("text"), elsewhere="signature cache"),
 )
 def call_rows(**constants: str) -> tuple[Row, Row]:
-    """The items of calls."""
+    """The rows for the items of calls."""
     return (
         Row(ToolUseBlock, "function_call",    rules.VERBATIM_NAME, arguments_at("arguments"), fixed={"kind": "json"},
             constants=constants, id="call_id", name="name"),
@@ -250,9 +250,9 @@ def call_rows(**constants: str) -> tuple[Row, Row]:
 EASY_ITEMS   = Table(NAME, "type",
     Row(TextBlock, "message", constants={"role": "assistant"}, text=must("content", TEXT),
         citations=lost(f"{NAME} takes citations only with their message's id")),
-    *call_rows(), **SAID,
+    *call_rows(), **IN_OUTPUT,
 )
-ITEM_CALLS   = Table(NAME, "type", *call_rows(status=DONE), **SAID)
+ITEM_CALLS   = Table(NAME, "type", *call_rows(status=DONE), **IN_OUTPUT)
 ANSWER_CALLS = ITEM_CALLS.for_answers()
 RESULT: dict[str, Any] = {
     "tool_use_id": "call_id", "content": fill("output", "", Output(INPUT, usual="string")),
@@ -268,20 +268,20 @@ RESULTS = {
 }
 PICTURES = Table(NAME, "type",
     Row(ImageBlock, "image_generation_call", Together("source", "result output_format", Picture(), required=True),
-        constants={"status": DONE}, detail=lost(f"an assistant's image in {NAME} has no `detail`"), **SAID),
+        constants={"status": DONE}, detail=lost(f"an assistant's image in {NAME} has no `detail`"), **IN_OUTPUT),
 )
 MCP_CALLS = Table(NAME, "type",
     Row(ServerToolUseBlock, "mcp_call", rules.HOSTED_HERE, constants={"status": DONE}, id="id", name="name",
-        input=must("arguments", OBJECT_TEXT), gives={"dialect": NAME}, **SAID),
+        input=must("arguments", OBJECT_TEXT), gives={"dialect": NAME}, **IN_OUTPUT),
 )
-# Items of which functions make several blocks, or whose fields are all the other keys.
+# Items from which functions make several blocks, or one block with all their other keys as its input.
 AROUND = "id role content origin metadata"
 REASONING    = Frame(NAME, Row(ThinkingBlock, None, constants={"type": "reasoning"}, signature=may("encrypted_content"),
     elsewhere="text cache"))
 ITEM_MESSAGE = Frame(NAME, Row(Message, None, elsewhere=AROUND,
     constants={"type": "message", "role": "assistant", "status": DONE}))
 EASY_MESSAGE = Frame(NAME, Row(Message, None, elsewhere=AROUND, constants={"type": "message", "role": "assistant"}))
-WORDS        = Frame(NAME, Row(Message, None, accepts={"type": "message"}, role=must("role", ROLE_WORDS),
+INPUT_MESSAGE        = Frame(NAME, Row(Message, None, accepts={"type": "message"}, role=must("role", ROLE_WORDS),
     elsewhere="id content origin metadata"))
 HOSTED_CALL  = Frame(NAME, Row(ServerToolUseBlock, None, constants={"status": DONE},
     elsewhere="id name input dialect cache signature"))

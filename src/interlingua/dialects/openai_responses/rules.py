@@ -1,6 +1,6 @@
-"""What OpenAI Responses refuses in a value that another dialect or the caller made, and what is written instead.
+"""Values of other dialects or of the caller that OpenAI Responses refuses, and what is written instead.
 
-Ids of calls are derived where it refuses the caller's own; ``Scribe`` keeps those of one request.
+The id of a call that the provider would refuse is replaced by a derived one; ``Scribe`` keeps the ids of one request.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def is_verbatim(value: ToolUseBlock, field: str) -> bool:
 
 
 class Scribe(Ledger):
-    """A ledger that also keeps the ids of one request, and knows who reads it.
+    """A ledger that also keeps the ids of calls in one request, and knows its target.
 
-    A call is written with the id that this protocol's server gave it, where a conversation has ids of its own. Two
-    calls of one history may have the same id where their protocol numbers them anew in each turn: here an id is given
-    once, and a result answers the latest call of its id.
+    A call is written with the id that this protocol's server gave it (``native_ids``), if it has one. Protocols that
+    number calls anew in each turn repeat ids. This protocol does not allow it, so the later calls get derived ids, and
+    a result answers the latest call with its id.
     """
 
     __slots__ = (
@@ -70,19 +70,19 @@ class Scribe(Ledger):
         self.reader = reader
         self._ids: IdMap | None = None
         self._trusted: Origin | None = None
-        self._turns: dict[str, int] = {}  # how often an id was given anew
+        self._turns: dict[str, int] = {}  # how many ids were derived from the same beginning
         self.calls: dict[str, bool | None] = {}
-        """By id: a call without a result is False, or True if it is of free text. One with a result is None."""
-        self.renamed: dict[str, str] = {}  # what a call is called here, where that is not its own id
-        self.derived: set[str] = set()  # calls that have another id since the provider would refuse theirs
-        self.taken: set[str] = set()  # ids that are given to a call under another id
-        self.namespaces: dict[str, str] = {}
+        """By id of the call: None if it has a result, else whether it is a call of a free-text tool."""
+        self.renamed: dict[str, str] = {}  # the written id of each call that is written with another id than its own
+        self.derived: set[str] = set()  # the calls whose own id the provider would refuse
+        self.taken: set[str] = set()  # the ids under which renamed calls are written
+        self.namespaces: dict[str, str] = {}  # the namespace of each tool that has one
 
     def call_id(self, block: ToolUseBlock) -> str:
         """The id to write for a call."""
         own = block.id
         id = wanted = block.native_ids.get(NAME, own) if block.native_ids else own
-        if not self.takes(wanted) and not is_verbatim(block, "id"):
+        if not self.can_use_id(wanted) and not is_verbatim(block, "id"):
             id = self._derived_id(wanted)
         if self.renamed or self.derived:
             self.renamed.pop(own, None)
@@ -96,8 +96,8 @@ class Scribe(Ledger):
         self.calls[own] = block.kind == "text"
         return id
 
-    def takes_as_it_is(self, block: ToolUseBlock) -> bool:
-        """Note a call that is new and is written with its own id; False for another."""
+    def note_own_id(self, block: ToolUseBlock) -> bool:
+        """Remember a call that can be written with its own id; return False, and remember nothing, for any other."""
         id = block.id
         if block.native_ids or id in self.calls or id in self.taken or not 0 < len(id) <= LONGEST_ID:
             return False
@@ -105,12 +105,12 @@ class Scribe(Ledger):
         return True
 
     def forget(self, blocks: Iterable[Block]) -> None:
-        """Take back what ``takes_as_it_is`` noted."""
+        """Forget calls that ``note_own_id`` remembered."""
         for block in blocks:
             if type(block) is ToolUseBlock:
                 del self.calls[block.id]
 
-    def takes(self, id: str) -> bool:
+    def can_use_id(self, id: str) -> bool:
         """Whether a call can be written with this id."""
         return id not in self.calls and id not in self.taken and 0 < len(id) <= LONGEST_ID
 
@@ -118,13 +118,16 @@ class Scribe(Ledger):
         if self._ids is None:
             self._ids = IdMap(IdRule(CALL_ID))
         id, head = self._ids.fit(wanted), wanted[:48]
-        while not self.takes(id):
+        while not self.can_use_id(id):
             self._turns[head] = turn = self._turns.get(head, 0) + 1
             id = self._ids.fit(f"{head}_{turn}")
         return id
 
-    def answers(self, id: str) -> tuple[str, bool]:
-        """The id to write for a result, and whether it answers free text: a result of no known call, the open one."""
+    def answer(self, id: str) -> tuple[str, bool]:
+        """The id to write for a result, and whether its call is of a free-text tool.
+
+        A result of an unknown call counts as free text if a free-text call has no result yet.
+        """
         free = self.calls.get(id)
         if free is not None:
             self.calls[id] = None
@@ -134,8 +137,8 @@ class Scribe(Ledger):
             self.lose_form("approximated", "the call was given another id", "tool_use_id")
         return self.renamed.get(id, id), free
 
-    def answers_plainly(self, block: ToolResultBlock) -> bool:
-        """Note a result of a call that is not of free text and was written with its own id; False for another."""
+    def note_plain_result(self, block: ToolResultBlock) -> bool:
+        """Remember a result without marks whose call takes JSON and was written with its own id; False for others."""
         id = block.tool_use_id
         if block.forms or self.renamed or self.derived or self.calls.get(id) is not False:
             return False
@@ -143,7 +146,7 @@ class Scribe(Ledger):
         return True
 
     def trusts(self, origin: Origin | None) -> bool:
-        """Whether what this origin signed may be sent to the reader. Most of a history is of one origin."""
+        """Whether signatures of this origin may be sent to the target. The last trusted origin is cached."""
         if origin is None or origin is self._trusted:
             return True
         if not same_issuer(origin, NAME, self.reader):
@@ -159,7 +162,7 @@ def _is_stored_here(block: ImageBlock | DocumentBlock) -> bool:
     return type(block.source) is not FileSource or block.source.dialect in (None, NAME)
 
 
-def _is_no_text(block: ImageBlock) -> bool:
+def _has_no_text_source(block: ImageBlock) -> bool:
     return type(block.source) is not TextSource
 
 
@@ -177,7 +180,7 @@ def _lacks_place(citation: Citation) -> bool:
 
 
 def _with_places(block: TextBlock, ledger: Ledger) -> TextBlock:
-    """The text with citations that have a title and a position: of the whole text where they have none."""
+    """The text with a title and a position for each URL citation; the default position is the whole text."""
     usual: dict[str, Any] = {"title": "", "start": 0, "end": len(block.text)}
     citations = list(block.citations)
     for index, citation in enumerate(citations):
@@ -190,21 +193,21 @@ def _with_places(block: TextBlock, ledger: Ledger) -> TextBlock:
     return replace(block, citations=tuple(citations))
 
 
-def _is_from_here(citation: Citation) -> bool:
+def _was_read_here(citation: Citation) -> bool:
     return NAME in citation.extras
 
 
 # fmt: off
 STORED_HERE   = rule(when("source", _is_stored_here),
                      drop(f"the file is stored with {{0.source.dialect}}, which {NAME} cannot read", "state"))
-PICTURE       = rule(when("source", _is_no_text),
+PICTURE       = rule(when("source", _has_no_text_source),
                      drop(f"{NAME} takes images as data, by URL or by file id, not as text"))
 HAS_DETAIL    = rule(present("detail"),                        _with_detail)
 HAS_FILENAME, HAS_OWN_TITLE = named_documents(NAME)
 CITED_AT      = Rule("citations", _is_cited_at, _with_places,
                      "not {0}.citations or {all}({0})", names={"all": _is_cited_at})
 HAS_URL       = rule(present("url"),                           drop(f"a URL citation of {NAME} needs a URL"))
-OUR_CITATION  = rule(when("kind", _is_from_here),              drop(f"{NAME} has no {{0.kind}} citations"))
+OUR_CITATION  = rule(when("kind", _was_read_here),             drop(f"{NAME} has no {{0.kind}} citations"))
 VERBATIM_NAME = verbatim_name(NAMES)
 RESULT_NAME   = verbatim_name(NAMES, optional=True)
 HOSTED_HERE   = hosted_here(NAME)
@@ -214,7 +217,7 @@ HOSTED_HERE   = hosted_here(NAME)
 
 
 def _with_cache_inside(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
-    """The cache mark on the last part of a result."""
+    """The result with its cache mark moved to its last part."""
     content = list(block.content)
     last = next((at for at in range(len(content) - 1, -1, -1) if isinstance(content[at], _PARTS)), None)
     if last is None or content[last].cache is not None:
@@ -253,7 +256,7 @@ IS_SENDABLE = f"({USUAL}) or {{holds}}({{0}})"
 
 
 def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    """The tool with a schema that the provider takes, strict if that is possible."""
+    """The tool with a schema that the provider accepts. A strict tool stays strict if its schema can be made so."""
     schema, strict = tool.input_schema, tool.strict
     if strict:
         schema, able = write_strict_schema(schema, NAME, ledger, "input_schema")
@@ -266,7 +269,7 @@ def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
 
 
 def write_object(schema: Wire) -> Wire:
-    """A schema as the provider takes it at all: of type object, naming its properties."""
+    """The schema with what the provider requires of every schema: the type ``object``, and ``properties``."""
     if schema.get("type") != "object":
         schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
     if "properties" not in schema and schema.keys().isdisjoint(("anyOf", "oneOf", "allOf", "$ref")):
