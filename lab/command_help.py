@@ -1,4 +1,4 @@
-"""``python -m lab.command_help docs/cli.md``: puts the help of each command into the page, as it is now."""
+"""``python -m lab.command_help docs/cli.md``: replaces the help texts in the page by those that the commands print."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK = re.compile(r"(<!-- help: (\S+) -->\n```text\n)(?:(?!```).*\n)*(```\n)")
 
 
 def help_of(name: str) -> str:
-    """What ``interlingua NAME --help`` says; that of ``interlingua`` is the overview."""
+    """The text of ``interlingua NAME --help``; for ``interlingua`` itself, the overview."""
     if name == "interlingua":
         return overview().rstrip()
     row = available()[name]
@@ -24,7 +24,7 @@ def help_of(name: str) -> str:
 
 
 def with_help(page: str) -> str:
-    """The page with the help that the commands have now."""
+    """The page with the present help texts of the commands."""
     return BLOCK.sub(lambda found: f"{found[1]}{help_of(found[2])}\n{found[3]}", page)
 
 

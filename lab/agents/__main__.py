@@ -1,8 +1,8 @@
-"""``python -m lab.agents``: run what is missing of the plan, and append each result to a file; see ``make agents``.
+"""``python -m lab.agents``: do the runs of the plan that have no result yet, and append each result to a file.
 
-``SHARD=i/n`` takes every n-th run. Words choose runs: all must stand in a run's name (``claude chat cut``). ``--again``
-runs those too that have a result, ``--seconds N`` gives each more time than its 90 seconds, for a machine that
-is busy with other things. ``--page FILE`` writes the tables of the results into a page.
+``SHARD=i/n`` takes every n-th run. Words choose runs whose name has all of them (``claude chat cut``). ``--again``
+repeats runs that have a result, ``--seconds N`` gives each more time than the usual 90 seconds, for a machine that is
+busy with other things. ``--page FILE`` writes the tables of the results into a page. See also ``make agents``.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def main() -> int:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--seconds", type=float, default=USUAL)
     parser.add_argument("--page", type=Path)
-    told = parser.parse_args()
-    place: Path = told.place.resolve()
+    options = parser.parse_args()
+    place: Path = options.place.resolve()
     results = place / "results.jsonl"
-    if told.page is not None:
-        told.page.write_text(rewrite(told.page, read(results)))
+    if options.page is not None:
+        options.page.write_text(rewrite(options.page, read(results)))
         return 0
     if not (SHARED / "capture_server.py").exists():
         print(f"the scripted upstream is not there: {SHARED}", file=sys.stderr)
         return ABSENT
     programs = install(place / "programs")
-    done = frozenset[Cell]() if told.again else frozenset(result.cell for result in read(results))
-    cells = [cell for cell in chosen(told.words) if cell not in done and AGENTS[cell.agent].client in programs]
-    failed = run_all(cells, programs, place, told.seconds)
+    done = frozenset[Cell]() if options.again else frozenset(result.cell for result in read(results))
+    cells = [cell for cell in chosen(options.words) if cell not in done and AGENTS[cell.agent].client in programs]
+    failed = run_all(cells, programs, place, options.seconds)
     print(f"{len(cells) - failed} of {len(cells)} runs passed; {results}")
     return bool(failed)
 
@@ -57,7 +57,7 @@ def chosen(words: list[str]) -> list[Cell]:
 
 
 def run_all(cells: list[Cell], programs: dict[str, Path], place: Path, limit: float) -> int:
-    """Run each in turn. Returns how many failed."""
+    """Do the runs one after the other, and return how many failed."""
     llama = programs.get("llama.cpp") if any(cell.upstream == "llama.cpp" for cell in cells) else None
     failed, node = 0, programs.get("node")
     versions = {name: version_of(programs[name], node) for name in {AGENTS[cell.agent].client for cell in cells}}

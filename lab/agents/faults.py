@@ -1,6 +1,6 @@
-"""What goes wrong upstream, what an agent may make of it, and the plan: which agent meets what over which upstream.
+"""The faults of the upstream, how an agent may react, and the plan: which agent meets which fault over which upstream.
 
-``script`` is what the scripted upstream is told, by its own names of faults. A cut is a number of stream events, which
+``script`` names faults in the words of the scripted upstream. A cut is given as a number of stream events, which
 differs by protocol.
 """
 
@@ -19,7 +19,7 @@ SEED = 13
 
 
 class Upstream(Struct, frozen=True):
-    """Who answers behind the gateway."""
+    """A server behind the gateway, and the adapter and model for it."""
 
     adapter: str
     model: str
@@ -38,22 +38,22 @@ REAL = "llama.cpp"
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """One way of the upstream to behave."""
+    """One behaviour of the upstream."""
 
     title: str
     script: str | dict[str, str]
-    """For every protocol, or by protocol."""
+    """One for all protocols, or one by protocol."""
     must_finish: bool = False
     """Whether the task must be finished; else an agent may give up, if it says so."""
     calls: int = 1
     """How many commands a finished task has run."""
     unfinished: bool = False
-    """Whether the only call that is streamed is never finished: whoever runs it then did what nobody asked for."""
+    """Whether the only streamed call is never finished: an agent that runs it did what the model did not ask for."""
     only: tuple[tuple[str, str], ...] = ()
-    """The agents with their upstreams, where the fault means something only there."""
+    """The agents, each with its upstream, for a fault that means something to these only."""
 
     def script_for(self, upstream: str) -> str:
-        """What the scripted upstream is told."""
+        """The words for the scripted upstream."""
         return self.script if isinstance(self.script, str) else self.script[upstream]
 
 
@@ -111,7 +111,7 @@ def plan() -> Iterator[Cell]:
 
 
 def rotated(fault: str, agents: list[Agent]) -> list[tuple[str, str]]:
-    """Each agent once with a fault; which upstream it meets there is drawn, each about as often as the others."""
+    """Each agent once with a fault, over an upstream that is drawn at random, each about equally often."""
     chance = Random(f"{SEED} {fault}")
     order = chance.sample(SCRIPTED, len(SCRIPTED))
     return [(agent.name, order[index % len(order)]) for index, agent in enumerate(chance.sample(agents, len(agents)))]

@@ -1,4 +1,4 @@
-"""Brings the agents from npm and PyPI into a folder of their own. What cannot be installed is said, and left out."""
+"""Installs the agents from npm and PyPI into a folder of their own. One that cannot be installed is reported only."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ NPM = "lib/node_modules/npm/bin/npm-cli.js"
 
 
 def install(place: Path) -> dict[str, Path]:
-    """The program of each package that is there, or could be brought."""
+    """The program of each package that is installed already, or could be installed."""
     found: dict[str, Path] = {}
     for name, package in PACKAGES.items():
         program = place / name / package.program
         if not program.exists():
             print(f"installing {package.name}", flush=True)
-            told = WAYS[package.registry](package, place / name)
+            problem = WAYS[package.registry](package, place / name)
             if not program.exists():
-                print(f"could not install {package.name}: {told}", file=sys.stderr, flush=True)
+                print(f"could not install {package.name}: {problem}", file=sys.stderr, flush=True)
                 continue
         found[name] = program
     return found
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> str:
-    """Why a command failed, in its own last words."""
+    """Run a command, and return the last lines that it printed, for the case that it failed."""
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -44,7 +44,7 @@ def _run(command: list[str], folder: Path, environment: dict[str, str] | None = 
 
 
 def _npm(package: Package, folder: Path) -> str:
-    """With a Node of its own, if it could be brought: npm chooses the newest version that runs with the Node it has."""
+    """Use the Node that was installed here, if any: npm chooses the newest version that runs with the Node it has."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}')
     node = folder.parent / "node" / PACKAGES["node"].program
@@ -64,12 +64,12 @@ WAYS = {"npm": _npm, "pip": _pip}
 
 
 def version_of(program: Path, node: Path | None) -> str:
-    """What a program says that it is."""
+    """The version that a program prints."""
     path = ":".join(str(place) for place in (program.parent, node and node.parent, "/usr/bin", "/bin") if place)
     with tempfile.TemporaryDirectory() as home:
         environment = {"HOME": home, "PATH": path}
-        told = subprocess.run(
+        done = subprocess.run(
             [str(program), "--version"], env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
         )
-    found = re.search(r"\d+(\.\d+)+", told.stdout)
+    found = re.search(r"\d+(\.\d+)+", done.stdout)
     return found[0] if found else "unknown"

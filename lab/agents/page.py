@@ -17,7 +17,7 @@ END = "<!-- generated: end -->"
 
 
 def rewrite(path: Path, results: Sequence[Result]) -> str:
-    """The page as it should be: what stands outside the marks is left alone."""
+    """The page with new tables between its marks."""
     before, _, rest = path.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     return "\n".join([f"{before}{BEGIN}\n", *tables(results), "", END]) + after
@@ -32,7 +32,7 @@ def tables(results: Sequence[Result]) -> Iterator[str]:
     yield "\n## Nothing goes wrong\n"
     yield f"| agent | speaks | {' | '.join(UPSTREAMS)} |\n|---|---|{'---|' * len(UPSTREAMS)}"
     for agent in AGENTS.values():
-        cells = (said(found.get((agent.name, "none", upstream))) for upstream in UPSTREAMS)
+        cells = (cell(found.get((agent.name, "none", upstream))) for upstream in UPSTREAMS)
         yield f"| {agent.name} | {agent.speaks} | {' | '.join(cells)} |"
     yield "\n## Faults\n"
     faults = [name for name in FAULTS if name != "none"]
@@ -43,15 +43,15 @@ def tables(results: Sequence[Result]) -> Iterator[str]:
         if agent.once:
             continue
         met = {result.cell.fault: result for result in results if result.cell.agent == agent.name}
-        yield f"| {agent.name} | {' | '.join(said(met.get(fault), with_upstream=True) for fault in faults)} |"
+        yield f"| {agent.name} | {' | '.join(cell(met.get(fault), with_upstream=True) for fault in faults)} |"
     wrong = [result for result in results if not result.passed]
     if wrong:
         yield "\n## What did not pass\n"
         yield from (f"- {r.cell.agent}, {r.cell.fault}, over {r.cell.upstream}: {r.what}" for r in wrong)
 
 
-def said(result: Result | None, *, with_upstream: bool = False) -> str:
-    """A cell of a table."""
+def cell(result: Result | None, *, with_upstream: bool = False) -> str:
+    """The cell of a table for a result; empty if there was no run."""
     if result is None:
         return ""
     time = f"{result.seen.seconds:.0f} s" + (f" of {result.seen.limit:.0f}" if result.seen.seconds > USUAL else "")

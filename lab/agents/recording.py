@@ -1,6 +1,6 @@
-"""``python -m lab.agents.recording UPSTREAM OUT``: hands requests on to a server, and writes their bodies to a folder.
+"""``python -m lab.agents.recording UPSTREAM OUT``: passes requests on to a server, and writes their bodies to a folder.
 
-Prints where it listens. The path begins with the label of a run, which is the folder of its requests.
+It prints the URL at which it listens. The path of a request begins with the label of its run, which names its folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PASSED = ("content-type", "content-encoding", "accept", "authorization")
 
 
 class Recording(BaseHTTPRequestHandler):
-    """One request, handed on."""
+    """The handler of one request."""
 
     protocol_version = "HTTP/1.1"
     upstream = ""
@@ -26,10 +26,10 @@ class Recording(BaseHTTPRequestHandler):
     writing = Lock()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def do_POST(self) -> None:
-        """Write the body down, and send back what the upstream says as it comes."""
+        """Save the body of the request, and pass the answer of the upstream on as it arrives."""
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         label, _, path = self.path.removeprefix("/").partition("/")
         folder = self.out / label

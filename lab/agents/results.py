@@ -13,11 +13,11 @@ from .run import Seen
 __all__ = ["Result", "append", "read"]
 
 KEPT = 2000
-"""How much of what an agent said at the end stands in the file."""
+"""How many characters of an agent's output are kept, counted from the end."""
 
 
 class Result(Struct, frozen=True):
-    """A run and what it was."""
+    """The result of a run."""
 
     cell: Cell
     passed: bool
@@ -27,7 +27,7 @@ class Result(Struct, frozen=True):
 
 
 def append(file: Path, result: Result) -> None:
-    """Write a result down."""
+    """Append a result to the file."""
     seen = msgspec.structs.replace(result.seen, output=result.seen.output[-KEPT:])
     with file.open("ab") as out:
         out.write(msgspec.json.encode(msgspec.structs.replace(result, seen=seen)) + b"\n")

@@ -1,8 +1,8 @@
 """The agents, as rows of data: what is installed, how one is run without a person, and what points it at the gateway.
 
-A row starts from the client's row of ``interlingua launch`` and says only what is different when nobody watches: the
-words of the command line, leave to run a command, and another protocol where a client speaks several.
-``{base}``, ``{key}``, ``{model}`` and ``{folder}`` are filled as there; ``{prompt}`` is the task.
+A row starts from the client's row of ``interlingua launch`` and adds what a run without a person needs: the arguments,
+permission to run a command, and another protocol if a client speaks several. ``{base}``, ``{key}``, ``{model}`` and
+``{folder}`` are filled in as in ``launch``; ``{prompt}`` is the task.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PROMPT = "Run echo in the shell and tell me the result"
 
 
 class Package(Struct, frozen=True):
-    """What is installed from a registry, and where its program is then."""
+    """A package of a registry, and the path of its program after the installation."""
 
     registry: str
     """``npm`` or ``pip``."""
@@ -53,15 +53,15 @@ class Agent(Struct, frozen=True, kw_only=True):
     variables: dict[str, str] = {}
     files: dict[str, str] = {}
     tools: bool = True
-    """Whether it runs commands. Those who do not only answer."""
+    """Whether it runs commands. An agent that does not only answers."""
     gives_up: str = ""
-    """The words by which it says that it failed, if its exit code does not."""
+    """The words that it prints when it gives up, if its exit code is 0 then."""
     once: bool = False
-    """One clean run only."""
+    """Whether it does only one run, without faults."""
 
     @property
     def known(self) -> Client:
-        """What ``interlingua launch`` knows of it."""
+        """Its row in ``interlingua launch``."""
         return CLIENTS[self.client]
 
 
@@ -70,12 +70,12 @@ GOOSE = ("run", "--no-session", "--with-builtin", "developer", "-t", "{prompt}")
 
 
 def codex(dialect: str, model: str) -> Agent:
-    """Codex chooses the form of its tools by the model's name."""
+    """A row of Codex, which chooses the form of its tools by the name of the model."""
     return Agent(name=f"codex, {dialect}", client="codex", speaks="responses", model=model, argv=CODEX)
 
 
 def opencode(speaks: str, model: str, package: str, version: str = "v1") -> Agent:
-    """opencode speaks what its provider package speaks."""
+    """A row of opencode, which speaks the protocol of its provider package."""
     config = CLIENTS["opencode"].variables["OPENCODE_CONFIG_CONTENT"]
     config = config.replace("@ai-sdk/openai-compatible", package).replace("{base}/v1", f"{{base}}/{version}")
     return Agent(
@@ -89,7 +89,7 @@ def opencode(speaks: str, model: str, package: str, version: str = "v1") -> Agen
 
 
 def goose(speaks: str, provider: str, model: str) -> Agent:
-    """goose speaks what its provider speaks; OpenAI's is asked by Responses if the model's name says so."""
+    """A row of goose, which speaks its provider's protocol; for OpenAI, Chat or Responses by the name of the model."""
     family = provider.upper()
     variables = {
         "GOOSE_PROVIDER": provider,

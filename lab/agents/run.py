@@ -1,4 +1,4 @@
-"""One run: an agent in a clean environment and a folder of its own, before a gateway, until it ends or time is up."""
+"""One run: an agent in a clean environment and a new folder, with a gateway to call, until it ends or time is up."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from .rows import AGENTS, PROMPT, Agent
 from .scripted import WRITTEN
 from .servers import PLAIN, gateway
 
-__all__ = ["USUAL", "Seen", "asked", "finish", "run"]
+__all__ = ["USUAL", "Seen", "answer_requests", "finish", "run"]
 
 USUAL = 90.0
-"""How many seconds a run has."""
+"""The usual time limit of a run, in seconds."""
 
 
 class Seen(Struct, frozen=True):
-    """What was seen of a run."""
+    """What was observed in a run."""
 
     exit: int | None
     """The exit code; None if time was up."""
     output: str
     ran: int
-    """How many commands were really run, counted by what they wrote."""
+    """How many commands were really run, counted by the lines that they wrote to a file."""
     requests: int
     """How many requests for an answer reached the upstream."""
     whole: int
-    """How many of them did not ask for a stream, and so were not cut."""
+    """How many of these asked for a whole answer, which no fault cuts."""
     results: int
-    """How many of them brought the result of a call."""
+    """How many of these held the result of a call."""
     seconds: float
     limit: float = USUAL
-    """How many seconds it had."""
+    """The time limit in seconds."""
 
 
 def run(cell: Cell, program: Path, path: list[Path], served: dict[str, str], place: Path, limit: float) -> Seen:
-    """Run an agent once. ``place`` is a new folder, ``path`` where its programs are looked for first."""
+    """Run an agent once. ``place`` is a new folder; the folders in ``path`` come first in its ``PATH``."""
     captured = place.parents[1] / "captured" / place.name
     for old in (place, captured):
         shutil.rmtree(old, ignore_errors=True)
@@ -66,7 +66,7 @@ def run(cell: Cell, program: Path, path: list[Path], served: dict[str, str], pla
         begun = time.monotonic()
         code = finish(command, environment, project, place / "output.txt", limit)
         seconds = time.monotonic() - begun
-    found = list(asked(captured))
+    found = list(answer_requests(captured))
     written = [project / name for name in WRITTEN]
     return Seen(
         exit=code,
@@ -83,7 +83,7 @@ def run(cell: Cell, program: Path, path: list[Path], served: dict[str, str], pla
 def _prepared(
     agent: Agent, program: Path, home: dict[str, str], base: str, key: str, folder: Path
 ) -> tuple[list[str], dict[str, str]]:
-    """The command and its environment: those of ``interlingua launch`` with what the row says otherwise."""
+    """The command and its environment: those of ``interlingua launch`` with the changes of the row."""
     known = agent.known
     for name, text in {**known.files, **agent.files}.items():
         file = folder / name
@@ -96,9 +96,9 @@ def _prepared(
     return [str(program), *(fill(word, base, key, agent.model, str(folder)) for word in words)], environment
 
 
-def finish(command: list[str], environment: dict[str, str], folder: Path, said: Path, limit: float) -> int | None:
-    """The exit code. What still runs when time is up is ended, with all that it started."""
-    with said.open("wb") as out:
+def finish(command: list[str], environment: dict[str, str], folder: Path, output: Path, limit: float) -> int | None:
+    """Run a command and return its exit code, or None if time was up. All processes that it started are killed."""
+    with output.open("wb") as out:
         process = subprocess.Popen(
             command,
             cwd=folder,
@@ -118,18 +118,18 @@ def finish(command: list[str], environment: dict[str, str], folder: Path, said: 
     return code
 
 
-def asked(folder: Path) -> Iterator[tuple[bool, bool]]:
-    """Of each request for an answer: whether it asked for a stream, and whether it brings the result of a call."""
+def answer_requests(folder: Path) -> Iterator[tuple[bool, bool]]:
+    """For each request for an answer: whether it asks for a stream, and whether it holds the result of a call."""
     for file in sorted(folder.glob("*.json")):
-        told = json.loads(file.read_bytes())
-        path, body = told.get("path", ""), told["body"] if "method" in told else told
+        wire = json.loads(file.read_bytes())
+        path, body = wire.get("path", ""), wire["body"] if "method" in wire else wire
         if not is_dict(body) or path.endswith(("count_tokens", ":countTokens", "input_tokens")):
             continue
         yield body.get("stream") is True or ":stream" in path, _has_result(body)
 
 
 def _has_result(value: Any) -> bool:
-    """Whether the result of a call stands anywhere in a body, in the words of any of the protocols."""
+    """Whether a body holds the result of a call, in any of the protocols."""
     if is_list(value):
         return any(map(_has_result, value))
     if not is_dict(value):

@@ -1,6 +1,7 @@
 """``python -m lab.agents.scripted SERVER OUT``: the scripted upstream, on a free port that it prints.
 
-Its one command also writes a line to a file, so that what ran is seen by what it did and not by what an agent says.
+The one command that it asks for also writes a line to a file, so that a run is counted by its effect and not by the
+words of the agent.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 __all__ = ["FINAL", "RAN", "WRITTEN"]
 
 RAN = "ran.txt"
-"""Where the command writes, in the project's folder."""
+"""The file to which the command writes, in the project's folder."""
 WRITTEN = (RAN, "danger.txt")
-"""That file, and the one to which the first line of a script writes that is never finished."""
+"""That file, and the file to which the first line of an unfinished script writes."""
 FINAL = "All done: captured-ok."
 """The text that ends a finished task."""
 SCRIPT = 'const r = await tools.exec_command({cmd: "echo captured-ok | tee -a ran.txt"}); text(JSON.stringify(r));'

@@ -1,4 +1,4 @@
-"""What an agent talks with, each as a process of its own on loopback: a gateway, and the upstreams behind it."""
+"""The servers for an agent, each as a process of its own on loopback: a gateway, and the upstreams behind it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .faults import FAULTS, REAL, UPSTREAMS, Cell
 __all__ = ["PLAIN", "gateway", "upstreams"]
 
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb"}
-"""The environment that every process begins with: nothing of the user's."""
+"""The environment of every process, without any variable of the user."""
 OWN = {**PLAIN, "PYTHONPATH": str(Path(interlingua.__file__).parents[1])}
-"""That of the gateway: it is the one of this checkout, whatever is installed."""
+"""The environment of our own servers: they import this checkout, whatever is installed."""
 KEYS = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "upstream-key-1234")
 START_SECONDS = 60.0
 OFTEN = {"keep_alive_seconds": 0.5}
-"""Where the upstream is slow, the gateway fills its silence early: agents must bear what it sends."""
+"""For slow upstreams: the gateway soon sends keep-alives, so that the agents are tested with them."""
 
 
 @contextmanager
 def _process(command: list[str], log: Path, environment: dict[str, str]) -> Generator[str]:
-    """A process that prints one line when it is ready. It is ended with the block."""
+    """A process that prints one line when it is ready; gives that line. It is ended at the end of the block."""
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=environment)
         try:
@@ -48,7 +48,7 @@ def _process(command: list[str], log: Path, environment: dict[str, str]) -> Gene
 
 @contextmanager
 def upstreams(shared: Path, place: Path, llama: Path | None) -> Generator[dict[str, str]]:
-    """The URLs of the scripted upstream and of a real llama.cpp, if there is a Python that has it."""
+    """The URLs of the scripted upstream and, if ``llama`` is a Python that has it, of a real llama.cpp."""
     own = [sys.executable, "-m", "lab.agents.scripted", str(shared / "capture_server.py"), str(place / "captured")]
     with _process(own, place / "scripted.log", OWN) as scripted:
         if llama is None:
@@ -76,7 +76,7 @@ def _llama(shared: Path, place: Path, python: Path) -> Generator[str]:
 
 @contextmanager
 def gateway(cell: Cell, served: dict[str, str], place: Path) -> Generator[tuple[str, str]]:
-    """``interlingua serve`` before the upstream of one run. Gives its URL and the key that it made."""
+    """Run ``interlingua serve`` for the upstream of one run. Gives its URL and the key that it made."""
     upstream = UPSTREAMS[cell.upstream]
     if cell.upstream in served:
         base = f"{served[cell.upstream]}/{place.name}{upstream.path}"
@@ -92,13 +92,13 @@ def gateway(cell: Cell, served: dict[str, str], place: Path) -> Generator[tuple[
     config.write_text(json.dumps({"settings": settings, "routes": routes}))
     command = [sys.executable, "-m", "interlingua", "serve", "--config", str(config), "--json"]
     with _process(command, place / "gateway.log", {**OWN, **KEYS}) as line:
-        told: dict[str, Any] = json.loads(line)
-        _wait(told["url"])
-        yield told["url"], told["key"]
+        started: dict[str, Any] = json.loads(line)
+        _wait(started["url"])
+        yield started["url"], started["key"]
 
 
 def _wait(url: str) -> None:
-    """Until the port answers: the address is told before the first request is taken."""
+    """Wait until the port is open: the server prints its address before that."""
     host, _, port = url.removeprefix("http://").partition(":")
     end = time.monotonic() + START_SECONDS
     while True:

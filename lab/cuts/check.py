@@ -22,8 +22,8 @@ from interlingua.types import (
     ToolUseEnd,
 )
 from lab.cuts.frames import Frame, read_frames
-from lab.cuts.told import OTHER, TEXT, THOUGHT, Told, call_key, dump
-from lab.cuts.words import read_told
+from lab.cuts.state import OTHER, TEXT, THOUGHT, StreamState, call_key, dump
+from lab.cuts.words import read_state
 
 __all__ = [
     "WAYS",
@@ -41,21 +41,21 @@ __all__ = [
 
 COMPLETED, FAILED = "message.complete", "fail()"
 WAYS = (COMPLETED, FAILED)
-"""How an encoder hears of a cut: from the decoder's last event, or by ``fail`` while blocks are open."""
+"""How an encoder learns of a cut: from the decoder's last event, or by a call of ``fail`` while blocks are open."""
 
 
 class Cut(NamedTuple):
-    """A stream up to a cut. ``fed`` are the events before the end of the bytes was known, ``tail`` those after."""
+    """A stream up to a cut. ``fed``: the events before the decoder knows the end of the bytes; ``tail``: those after."""
 
     name: str
-    source: Told
+    source: StreamState
     fed: list[Event]
     tail: list[Event]
     error: AdapterError | None
 
 
 class Recorded:
-    """A stream whose frames were read once; a cut keeps those that end before it."""
+    """A recorded stream. Its frames are read once; a cut keeps the frames that end before it."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name, self.data = name, data
@@ -66,13 +66,13 @@ class Recorded:
         return f"Recorded({self.name!r}, {self.data!r})"
 
     def cut(self, place: int) -> Cut:
-        """What is left of the stream, read by our decoder."""
-        source = read_told(self.name, self.frames[: bisect_right(self.ends, place)])
+        """The stream up to ``place``, read by our decoder."""
+        source = read_state(self.name, self.frames[: bisect_right(self.ends, place)])
         return Cut(self.name, source, *decode_cut(self.name, self.data[:place]))
 
 
 def decode_cut(name: str, data: bytes) -> tuple[list[Event], list[Event], AdapterError | None]:
-    """The events of some bytes, those that follow from their end, and the error."""
+    """The events of some bytes, the events that follow from their end, and the error."""
     decoder = dialect(name).stream_decoder()
     return decoder.feed(data), decoder.close(), decoder.error
 
@@ -80,16 +80,16 @@ def decode_cut(name: str, data: bytes) -> tuple[list[Event], list[Event], Adapte
 def write_cut(target: str, cut: Cut, way: str) -> bytes:
     """The bytes that a dialect writes for a cut stream."""
     encoder = dialect(target).stream_encoder()
-    said = [encoder.feed(event) for event in cut.fed]
+    written = [encoder.feed(event) for event in cut.fed]
     if way == COMPLETED:
-        said += [encoder.feed(event) for event in cut.tail]
+        written += [encoder.feed(event) for event in cut.tail]
     else:
-        said.append(encoder.fail(NetworkError("the stream was cut before it was finished")))
-    return b"".join([*said, encoder.close()])
+        written.append(encoder.fail(NetworkError("the stream was cut before it was finished")))
+    return b"".join([*written, encoder.close()])
 
 
 def ways(cut: Cut) -> Sequence[str]:
-    """A stream that was over before its bytes ended cannot fail any more."""
+    """The ways for a cut. A stream that was complete before its bytes ended cannot fail any more."""
     return WAYS if cut.tail else WAYS[:1]
 
 
@@ -97,7 +97,7 @@ def ways(cut: Cut) -> Sequence[str]:
 
 
 def event_faults(cut: Cut) -> Iterator[str]:
-    """What our own events finish that the recorded bytes did not, and an end that is not the end of the bytes."""
+    """Blocks that our events finish and the recorded bytes did not, and a wrong end of the stream."""
     closers = [event.block for event in (*cut.fed, *cut.tail) if isinstance(event, BlockComplete | ToolUseEnd)]
     finished = [block for block in closers if not block.incomplete]
     calls = Counter(block_key(block) for block in finished if isinstance(block, ToolUseBlock))
@@ -119,7 +119,7 @@ def _end_faults(cut: Cut) -> Iterator[str]:
 
 
 def block_key(block: ToolUseBlock) -> str:
-    """What ``call_key`` says of a call's arguments on the wire."""
+    """The ``call_key`` of the arguments that a call has on the wire."""
     if block.kind == "text":
         return call_key(dump({"input": block.input_text or ""}))
     return call_key(dump(block.input) if block.input_text is None else block.input_text)
@@ -132,26 +132,26 @@ def _block_text(block: Block) -> str:
 # -------------------------------------------------------------------------------------------------- the written bytes
 
 
-def target_faults(source: Told, target: str, written: bytes, *, failed: bool) -> Iterator[str]:
-    """What some written bytes finish that the source did not. ``failed``: the answer must not look finished."""
-    told = read_told(target, read_frames(target, written))
-    yield from _calls_beyond(told.finished_calls(surely=False), source)
+def target_faults(source: StreamState, target: str, written: bytes, *, failed: bool) -> Iterator[str]:
+    """Blocks that written bytes finish and the source did not. ``failed``: the answer must not look finished either."""
+    state = read_state(target, read_frames(target, written))
+    yield from _calls_beyond(state.finished_calls(surely=False), source)
     if not failed:
         return
     kinds = (TEXT, THOUGHT, OTHER) if source.dialect == target else (TEXT, THOUGHT)  # others have other names elsewhere
-    yield from _texts_beyond(told.finished_texts(*kinds), source)
-    if told.ended:
+    yield from _texts_beyond(state.finished_texts(*kinds), source)
+    if state.ended:
         yield "a cut stream is written with a last word"
-    if not told.failed:
+    if not state.failed:
         yield "a cut stream is written without an error"
 
 
-def _calls_beyond(found: Counter[str], source: Told) -> Iterator[str]:
+def _calls_beyond(found: Counter[str], source: StreamState) -> Iterator[str]:
     for arguments in found - source.finished_calls(surely=True):
         yield f"an unfinished call is finished: {arguments[:200]}"
 
 
-def _texts_beyond(found: Sequence[str], source: Told) -> Iterator[str]:
+def _texts_beyond(found: Sequence[str], source: StreamState) -> Iterator[str]:
     settled = source.settled_text()
     for text in found:
         if text and text not in settled:
@@ -159,7 +159,7 @@ def _texts_beyond(found: Sequence[str], source: Told) -> Iterator[str]:
 
 
 class Judged(NamedTuple):
-    """One cut that left other events than those before: how many calls were finished, and ``(target, way, fault)``."""
+    """A cut that left other events than the cut before: how many calls were finished, and ``(target, way, fault)``."""
 
     place: int
     calls: int
@@ -178,7 +178,7 @@ def cut_stream(recorded: Recorded, places: Sequence[int]) -> Iterator[Judged]:
 
 
 def judge(cut: Cut) -> Iterator[tuple[str, str, str]]:
-    """What looks finished and is not, in our events and in what every encoder writes: ``(target, way, fault)``."""
+    """What wrongly looks finished, in our events and in the bytes of every encoder, as ``(target, way, fault)``."""
     for fault in event_faults(cut):
         yield "events", COMPLETED, fault
     for target in DIALECTS:

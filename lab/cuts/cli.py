@@ -1,4 +1,4 @@
-"""``python -m lab.cuts CORPUS_DIR``: cut, print a table; 1 if something unfinished looks finished."""
+"""``python -m lab.cuts CORPUS_DIR``: cut streams, print a table; exits with 1 if something wrongly looks finished."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ MOST_KINDS = 60
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command and return its exit code."""
     parser = _parser()
-    said = parser.parse_args(arguments)
-    if not said.corpus.is_dir() or not corpus_files(said.corpus):
-        parser.error(f"{said.corpus} holds no recordings (*.jsonl or *.jsonl.gz)")
-    only = tuple(name for name in str(said.only).split(",") if name)
+    given = parser.parse_args(arguments)
+    if not given.corpus.is_dir() or not corpus_files(given.corpus):
+        parser.error(f"{given.corpus} holds no recordings (*.jsonl or *.jsonl.gz)")
+    only = tuple(name for name in str(given.only).split(",") if name)
     if unknown := set(only) - set(DIALECTS):
         parser.error(f"no dialect is called {', '.join(sorted(unknown))}; there are {', '.join(DIALECTS)}")
-    options = Options(said.corpus, only, said.places, said.seed, said.sample, said.workers)
-    reports = [measure(options, _shown("streams"))] if said.places else []
-    if said.sdk:
+    options = Options(given.corpus, only, given.places, given.seed, given.sample, given.workers)
+    reports = [measure(options, _shown("streams"))] if given.places else []
+    if given.sdk:
         from lab.cuts.sdk_run import measure_sdks  # needs the development tools
 
-        reports.append(measure_sdks(options, said.sdk, _shown("cuts read by SDKs")))
+        reports.append(measure_sdks(options, given.sdk, _shown("cuts read by SDKs")))
     for report in reports:
         print(as_text(report))
     return 1 if any(report.faults for report in reports) else 0
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _shown(what: str) -> Callable[[int, int], None]:
-    """A counter on a terminal; elsewhere a line for each tenth."""
+    """A function that shows progress: a counter on a terminal, elsewhere a line for each tenth."""
 
     def show(done: int, of: int) -> None:
         line = f"{done:,} of {of:,} {what}"
@@ -73,7 +73,7 @@ def as_text(report: Report) -> str:
 
 
 COUNTS = ("streams", "cuts", "states", "calls")
-"""``states``: cuts that left other events than those before. ``calls``: how many calls were finished in all of them."""
+"""``states``: cuts that left other events than the cut before. ``calls``: the finished calls in all of these."""
 
 
 def _table(report: Report) -> Table:

@@ -25,7 +25,7 @@ class Frame(NamedTuple):
 
 
 def read_frames(dialect: str, data: bytes) -> list[Frame]:
-    """The whole frames of some bytes. What is not JSON is a text, and a last frame that is cut off is left out."""
+    """The complete frames of some bytes, without a last one that is cut off. What is not JSON has its text as value."""
     frames: list[Frame] = []
     FRAMINGS.get(dialect, _events)(data, frames)
     return frames

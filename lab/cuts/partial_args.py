@@ -16,7 +16,7 @@ VALUES = ("stringValue", "numberValue", "boolValue")
 
 
 def lay_partial_args(so_far: str, partial: list[dict[str, Any]]) -> Any:
-    """The arguments with some more values laid into them. A text at a place that has one goes on there."""
+    """The arguments with more values put in their places. A text is appended to a text that is already there."""
     whole: Any = {"$": msgspec.json.decode(so_far) if so_far else {}}
     for entry in partial:
         steps = [int(index) if index else key or quoted for key, index, quoted in STEP.findall(entry["jsonPath"])]

@@ -1,4 +1,4 @@
-"""The run: every recorded stream of a directory, cut at many places, on as many cores as wanted."""
+"""The run: cuts every recorded stream of a directory at many places, in several processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Stream(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Something that looks finished and is not. ``kind`` groups it with its like."""
+    """Something that wrongly looks finished. Faults with the same ``kind`` are reported together."""
 
     source: str
     target: str
@@ -58,7 +58,7 @@ class Report:
         self.seconds = 0.0
 
     def add(self, other: Report) -> None:
-        """Take in the report of one more stream."""
+        """Add the report of another stream."""
         self.counts.update(other.counts)
         self.faults += other.faults
 
@@ -79,7 +79,7 @@ def _file_streams(path: Path) -> Iterator[Stream]:
 
 
 def places(recorded: Recorded, id: str, options: Options) -> list[int]:
-    """Where to cut: chosen by the seed, after the last byte, and behind every frame if those are fewer."""
+    """Where to cut: at random places, after the last byte, and after every frame if there are not too many."""
     chance, size = random.Random(f"{options.seed} {id}"), len(recorded.data)
     chosen = chance.sample(range(size + 1), min(options.places, size + 1))
     ends = recorded.ends if len(recorded.ends) < options.places else []
@@ -87,10 +87,10 @@ def places(recorded: Recorded, id: str, options: Options) -> list[int]:
 
 
 def measure(options: Options, progress: Callable[[int, int], object] = lambda done, of: None) -> Report:
-    """Cut everything."""
+    """Cut all streams, and report."""
     begun, report = time.monotonic(), Report()
     found = list(streams(options))
-    random.Random(options.seed).shuffle(found)  # long ones would stand together
+    random.Random(options.seed).shuffle(found)  # else the long ones would be next to each other
     for done, part in enumerate(_mapped(partial(measure_stream, options), found, options.workers), 1):
         report.add(part)
         progress(done, len(found))
@@ -118,8 +118,8 @@ def measure_stream(options: Options, stream: Stream) -> Report:
             report.counts[name, "states"] += 1
             report.counts[name, "calls"] += cut.calls
             report.faults += [
-                Fault(name, target, way, said.partition(":")[0], f"{stream.id} at {cut.place}", said)
-                for target, way, said in cut.faults
+                Fault(name, target, way, fault.partition(":")[0], f"{stream.id} at {cut.place}", fault)
+                for target, way, fault in cut.faults
             ]
     except Exception as error:  # noqa: BLE001 - whatever is raised is a finding
         report.faults.append(Fault(name, "events", "", f"raised {type(error).__name__}", stream.id, str(error)))

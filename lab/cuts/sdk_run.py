@@ -11,8 +11,8 @@ from interlingua.dialects import DIALECTS
 from lab.cuts.check import Cut, Recorded, ways, write_cut
 from lab.cuts.run import Fault, Options, Report, streams
 from lab.cuts.sdks import SdkReaders, sdk_readers
-from lab.cuts.told import CALL
-from lab.cuts.words import read_told
+from lab.cuts.state import CALL
+from lab.cuts.words import read_state
 from lab.oracles.leaves import is_object
 
 __all__ = ["measure_sdks"]
@@ -21,7 +21,7 @@ __all__ = ["measure_sdks"]
 def measure_sdks(
     options: Options, number: int, progress: Callable[[int, int], object] = lambda done, of: None
 ) -> Report:
-    """Let every SDK read so many cuts."""
+    """Let every SDK read ``number`` cuts."""
     begun, report = time.monotonic(), Report()
     with sdk_readers() as readers:
         for done, (place, cut) in enumerate(_cuts(options, number), 1):
@@ -35,7 +35,7 @@ def measure_sdks(
 
 
 def _cuts(options: Options, number: int) -> Iterator[tuple[str, Cut]]:
-    """Cuts that leave an unfinished answer, behind the opening of the first call, equally many of each dialect."""
+    """Cuts that leave an unfinished answer, after the start of its first call, equally many of each dialect."""
     chance, found = random.Random(options.seed), dict[str, list[tuple[str, Recorded, int]]]()
     for stream in streams(options):
         recorded = Recorded(stream.dialect, stream.data)
@@ -52,16 +52,16 @@ def _cuts(options: Options, number: int) -> Iterator[tuple[str, Cut]]:
 
 
 def _is_sound(recorded: Recorded) -> bool:
-    """Whether every frame can be read: some recordings were damaged by hand, and nobody knows what they said."""
+    """Whether every frame can be read: some recordings were damaged by hand, and their meaning is unknown."""
     return all(is_object(frame.value) or frame.value == "[DONE]" for frame in recorded.frames)
 
 
 def _has_call(recorded: Recorded, frames: int) -> bool:
-    return any(piece.kind == CALL for piece in read_told(recorded.name, recorded.frames[:frames]).pieces)
+    return any(piece.kind == CALL for piece in read_state(recorded.name, recorded.frames[:frames]).pieces)
 
 
 def _first_call(recorded: Recorded) -> int:
-    """Where the first call is open: the calls of a beginning are calls of the whole."""
+    """The end of the frame that opens the first call, found by bisection."""
     first = bisect_left(range(1, len(recorded.frames)), True, key=lambda frames: _has_call(recorded, frames))
     return recorded.ends[first]
 

@@ -1,6 +1,6 @@
-"""The official SDKs read a stream from loopback and report the calls that they take for finished.
+"""The official SDKs read a stream from loopback, and report the calls that they consider finished.
 
-An error that the SDK raises ends the reading: that is how its user learns that the answer broke off.
+An error that the SDK raises ends the reading: this is how a user of the SDK learns that the answer broke off.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from botocore.session import Session
 from google import genai
 from google.genai import errors as google_errors
 
-from lab.cuts.told import call_key, dump
+from lab.cuts.state import call_key, dump
 
 __all__ = ["SdkReaders", "sdk_readers"]
 
 Found = dict[int, str]
-"""Arguments by a place of the call in its answer."""
+"""The arguments of each call by its position in the answer."""
 ASK: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "?"}]}
 TYPES = {"ollama": "application/x-ndjson", "bedrock-converse": "application/vnd.amazon.eventstream"}
 
 
 class Server(ThreadingHTTPServer):
-    """Answers everything with the same bytes, over kept-alive connections."""
+    """Answers every request with the same bytes, over kept-alive connections."""
 
     daemon_threads = True
     answer: tuple[str, bytes] = ("", b"")
@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Quiet."""
+        """Print nothing."""
 
 
 class SdkReaders:
@@ -88,7 +88,7 @@ class SdkReaders:
             READERS[dialect](self, found)
         return Counter(map(call_key, found.values()))
 
-    # Each notes the arguments of a call when its SDK says that the call is finished.
+    # Each method stores the arguments of a call when its SDK reports the call as finished.
 
     def messages(self, found: Found) -> None:
         with self._anthropic.messages.stream(max_tokens=100, **ASK) as stream:

@@ -1,6 +1,6 @@
-"""Per protocol: which frames open a block, add to it, close it, end the answer or say that it failed.
+"""Readers for each protocol: which frames open a block, add to it, close it, end the answer or report a failure.
 
-Written from the protocols' pages and the recordings; no code is shared with the dialects, whose work it judges.
+Written from the protocols' pages and the recordings. They share no code with the dialects, which they judge.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any
 from lab.cuts.frames import Frame
 from lab.cuts.partial_args import lay_partial_args
 from lab.cuts.responses import read_responses
-from lab.cuts.told import CALL, OTHER, TEXT, THOUGHT, Told, Wire, dump, inner
+from lab.cuts.state import CALL, OTHER, TEXT, THOUGHT, StreamState, Wire, dump, inner
 from lab.oracles.leaves import is_object
 
-__all__ = ["read_told"]
+__all__ = ["read_state"]
 
 
-def read_told(dialect: str, frames: Iterable[Frame]) -> Told:
-    """What the frames of a stream say. What comes after the end is ignored; after an error there may be no end."""
+def read_state(dialect: str, frames: Iterable[Frame]) -> StreamState:
+    """The state of a stream after its frames. Frames after the end are ignored; after an error there may be no end."""
     read, holds_calls = READERS[dialect]
-    told = Told(dialect, holds_calls=holds_calls)
+    state = StreamState(dialect, holds_calls=holds_calls)
     for frame in frames:
-        read(told, frame.value if is_object(frame.value) else {}, frame)
-        if told.over:
+        read(state, frame.value if is_object(frame.value) else {}, frame)
+        if state.over:
             break
-    return told
+    return state
 
 
 # ------------------------------------------------------------------------------------------------- Anthropic Messages
@@ -39,29 +39,29 @@ MESSAGES_DELTAS = {
 }  # fmt: skip
 
 
-def _read_messages(told: Told, wire: Wire, _: Frame) -> None:
+def _read_messages(state: StreamState, wire: Wire, _: Frame) -> None:
     index = wire.get("index")
     match wire.get("type"):
         case "content_block_start":
             block = inner(wire, "content_block")
             kind = MESSAGES_KINDS.get(block.get("type", ""), OTHER)
-            told.open(index, kind, _messages_start(kind, block))
+            state.open(index, kind, _messages_start(kind, block))
         case "content_block_delta":
             kind, key = MESSAGES_DELTAS.get(wire["delta"].get("type"), (OTHER, ""))
-            if (piece := told.at(index, kind)).kind == kind:
+            if (piece := state.at(index, kind)).kind == kind:
                 piece.more(wire["delta"].get(key))
         case "content_block_stop":
-            told.close(index)
+            state.close(index)
         case "message_delta" if inner(wire, "delta").get("stop_reason"):
-            told.stopped(wire["delta"]["stop_reason"], "max_tokens")
-            if all(piece.closed or piece.left for piece in told.pieces):
-                told.end(over=False)
+            state.stopped(wire["delta"]["stop_reason"], "max_tokens")
+            if all(piece.closed or piece.abandoned for piece in state.pieces):
+                state.end(over=False)
         case "message_start":
-            told.restarted = bool(told.pieces)
+            state.restarted = bool(state.pieces)
         case "message_stop":
-            told.end()
+            state.end()
         case "error":
-            told.failed = True
+            state.failed = True
         case _:
             pass
 
@@ -79,53 +79,53 @@ def _messages_start(kind: str, block: Wire) -> str:
 CHAT_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 
 
-def _read_chat(told: Told, wire: Wire, frame: Frame) -> None:
+def _read_chat(state: StreamState, wire: Wire, frame: Frame) -> None:
     if frame.value == "[DONE]":
-        told.end()
+        state.end()
         return
     if wire.get("error"):
-        told.failed = True
+        state.failed = True
         return
     choices: list[Wire] = [choice for choice in wire.get("choices") or () if not choice.get("index")]
     for choice in choices:
-        _read_chat_delta(told, inner(choice, "delta") or inner(choice, "message"))
+        _read_chat_delta(state, inner(choice, "delta") or inner(choice, "message"))
         if choice.get("finish_reason"):
-            told.stopped(choice["finish_reason"], "length", "model_length", "max_tokens")
-            told.end(over=False)
+            state.stopped(choice["finish_reason"], "length", "model_length", "max_tokens")
+            state.end(over=False)
 
 
-def _read_chat_delta(told: Told, delta: Wire) -> None:
+def _read_chat_delta(state: StreamState, delta: Wire) -> None:
     thought = next((delta[key] for key in CHAT_THOUGHTS if delta.get(key)), None)
     if thought:
-        told.at(THOUGHT, THOUGHT).more(thought)
+        state.at(THOUGHT, THOUGHT).more(thought)
     if content := delta.get("content"):
-        _read_chat_content(told, content)
+        _read_chat_content(state, content)
     if refusal := delta.get("refusal"):
-        told.at("refusal", TEXT).more(refusal)
+        state.at("refusal", TEXT).more(refusal)
     if legacy := delta.get("function_call"):
-        told.at("function_call", CALL).more(legacy.get("arguments"))
+        state.at("function_call", CALL).more(legacy.get("arguments"))
     for call in delta.get("tool_calls") or ():
-        _read_chat_call(told, call)
+        _read_chat_call(state, call)
 
 
-def _read_chat_content(told: Told, content: Any) -> None:
+def _read_chat_content(state: StreamState, content: Any) -> None:
     parts: list[Wire] = [{"text": content}] if isinstance(content, str) else content  # Mistral: a list of chunks
     for part in parts:
         if part.get("type") == "thinking":
-            told.at(THOUGHT, THOUGHT).more("".join(inner.get("text", "") for inner in part.get("thinking") or ()))
+            state.at(THOUGHT, THOUGHT).more("".join(inner.get("text", "") for inner in part.get("thinking") or ()))
         elif part.get("text"):
-            told.at(TEXT, TEXT).more(part["text"])
+            state.at(TEXT, TEXT).more(part["text"])
 
 
-def _read_chat_call(told: Told, call: Wire) -> None:
-    """The wire closes no call; one that the next call follows is finished. Some send two calls with one index."""
+def _read_chat_call(state: StreamState, call: Wire) -> None:
+    """The protocol closes no call: one followed by the next call is finished. Some servers repeat an index."""
     index = ("call", call.get("index", 0))
-    piece, known = told.places.get(index), told.ids.get(index)
+    piece, known = state.places.get(index), state.ids.get(index)
     if piece is None or (call.get("id") and known and call["id"] != known):
-        for other in told.pieces:
+        for other in state.pieces:
             other.followed = True
-        piece = told.open(index, CALL)
-    told.ids[index] = call.get("id") or known
+        piece = state.open(index, CALL)
+    state.ids[index] = call.get("id") or known
     if custom := call.get("custom"):
         piece.free = True
         piece.more(custom.get("input"))
@@ -137,100 +137,100 @@ def _read_chat_call(told: Told, call: Wire) -> None:
 # ------------------------------------------------------------------------------------------------------------- Gemini
 
 
-def _read_gemini(told: Told, wire: Wire, _: Frame) -> None:
+def _read_gemini(state: StreamState, wire: Wire, _: Frame) -> None:
     if wire.get("error"):
-        told.failed = True
+        state.failed = True
         return
     candidates: list[Wire] = [candidate for candidate in wire.get("candidates") or () if not candidate.get("index")]
     for candidate in candidates[:1]:
         for part in inner(candidate, "content").get("parts") or ():
-            _read_gemini_part(told, part)
+            _read_gemini_part(state, part)
         if candidate.get("finishReason"):
-            told.stopped(str(candidate["finishReason"]))
-            told.end(over=False)
+            state.stopped(str(candidate["finishReason"]))
+            state.end(over=False)
     if inner(wire, "promptFeedback").get("blockReason"):
-        told.end(over=False)
+        state.end(over=False)
 
 
-def _read_gemini_part(told: Told, part: Wire) -> None:
-    """Texts of a kind go on from part to part; a signed one is whole. What comes after an end takes the end back."""
+def _read_gemini_part(state: StreamState, part: Wire) -> None:
+    """Texts of one kind continue from part to part; a signed one is complete. A part after the end revokes the end."""
     if part.get("text") or "text" not in part:
-        told.ended, told.stop = False, None
+        state.ended, state.stop = False, None
     if "functionCall" in part:
-        _read_gemini_call(told, inner(part, "functionCall"))
+        _read_gemini_call(state, inner(part, "functionCall"))
     elif part.get("text"):
         kind = THOUGHT if part.get("thought") else TEXT
-        last = told.pieces[-1] if told.pieces else None
+        last = state.pieces[-1] if state.pieces else None
         if last is None or last.kind != kind or last.signed or part.get("thoughtSignature"):
-            last = told.open(len(told.pieces), kind)
+            last = state.open(len(state.pieces), kind)
         last.more(part["text"])
         last.closed = last.signed = bool(part.get("thoughtSignature"))
     elif "text" not in part:
-        told.open(len(told.pieces), OTHER).closed = True
+        state.open(len(state.pieces), OTHER).closed = True
 
 
-def _read_gemini_call(told: Told, call: Wire) -> None:
-    """A whole call in one part, or one that says ``willContinue`` and goes on in the next parts."""
-    piece = told.places.get(CALL)
+def _read_gemini_call(state: StreamState, call: Wire) -> None:
+    """A whole call in one part, or one with ``willContinue`` that the next parts continue."""
+    piece = state.places.get(CALL)
     if piece is None or piece.closed:
-        piece = told.open(CALL, CALL)
+        piece = state.open(CALL, CALL)
     if call.get("args"):
-        piece.became(call["args"])
+        piece.set_whole(call["args"])
     if call.get("partialArgs"):
-        piece.became(lay_partial_args(piece.text, call["partialArgs"]))
+        piece.set_whole(lay_partial_args(piece.text, call["partialArgs"]))
     piece.closed = not call.get("willContinue")
 
 
 # ------------------------------------------------------------------------------------------------------------- Ollama
 
 
-def _read_ollama(told: Told, wire: Wire, _: Frame) -> None:
+def _read_ollama(state: StreamState, wire: Wire, _: Frame) -> None:
     if "error" in wire:
-        told.failed = True
+        state.failed = True
         return
     message: Wire = wire.get("message") or {"content": wire.get("response"), "thinking": wire.get("thinking")}
     for kind, key in ((THOUGHT, "thinking"), (TEXT, "content")):
         if message.get(key):
-            told.at(kind, kind).more(message[key])
+            state.at(kind, kind).more(message[key])
     for call in message.get("tool_calls") or ():
-        told.open(len(told.pieces), CALL, dump(call["function"].get("arguments") or {})).closed = True
+        state.open(len(state.pieces), CALL, dump(call["function"].get("arguments") or {})).closed = True
     if wire.get("done"):
-        told.stopped(wire.get("done_reason") or "")
-        told.end()
+        state.stopped(wire.get("done_reason") or "")
+        state.end()
 
 
 # --------------------------------------------------------------------------------------------------- Bedrock Converse
 
 
-def _read_converse(told: Told, wire: Wire, frame: Frame) -> None:
+def _read_converse(state: StreamState, wire: Wire, frame: Frame) -> None:
     index = wire.get("contentBlockIndex")
     match frame.name:
         case "contentBlockStart":
             if "toolUse" in wire["start"]:
-                told.open(index, CALL)
+                state.open(index, CALL)
         case "contentBlockDelta":
-            _read_converse_delta(told, index, wire["delta"])
+            _read_converse_delta(state, index, wire["delta"])
         case "contentBlockStop":
-            told.close(index)
+            state.close(index)
         case "messageStop":
-            told.stopped(wire.get("stopReason") or "", "max_tokens")
-            told.end(over=False)
+            state.stopped(wire.get("stopReason") or "", "max_tokens")
+            state.end(over=False)
         case name if name.endswith(("Exception", "Error")):
-            told.failed = True
+            state.failed = True
         case _:
             pass
 
 
-def _read_converse_delta(told: Told, index: Any, delta: Wire) -> None:
+def _read_converse_delta(state: StreamState, index: Any, delta: Wire) -> None:
     if "text" in delta:
-        told.at(index, TEXT).more(delta["text"])
+        state.at(index, TEXT).more(delta["text"])
     if "reasoningContent" in delta:
-        told.at(index, THOUGHT).more(delta["reasoningContent"].get("text"))
+        state.at(index, THOUGHT).more(delta["reasoningContent"].get("text"))
     if "toolUse" in delta:
-        told.at(index, CALL).more(delta["toolUse"].get("input"))
+        state.at(index, CALL).more(delta["toolUse"].get("input"))
 
 
-READERS: dict[str, tuple[Callable[[Told, Wire, Frame], None], bool]] = {
+READERS: dict[str, tuple[Callable[[StreamState, Wire, Frame], None], bool]] = {
     # dialect              reader            arguments in pieces
     "anthropic-messages": (_read_messages,   True),
     "openai-chat":        (_read_chat,       True),

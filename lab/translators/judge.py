@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lab.cuts.check import target_faults
 from lab.cuts.frames import read_frames
-from lab.cuts.words import read_told
+from lab.cuts.words import read_state
 from lab.oracles import WARNING, check_order, validate_request
 from lab.oracles.leaves import is_object
 from lab.translators.sample import Task
@@ -90,8 +90,8 @@ def _answer(task: Task, target: str, done: dict[str, Any], lost: Callable[[str, 
 
 def _stream(task: Task, target: str, done: dict[str, Any], lost: Callable[[str, str], object]) -> Counts:
     written = str(done["body"]).encode()
-    source = read_told(task.source, read_frames(task.source, task.body.encode()))
-    told = read_told(target, read_frames(target, written))
+    source = read_state(task.source, read_frames(task.source, task.body.encode()))
+    told = read_state(target, read_frames(target, written))
     if source.is_finished:
         return Counter({"whole": 1, "not finished": int(not told.is_finished)})
     faults = list(target_faults(source, target, written, failed=True))

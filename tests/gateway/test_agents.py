@@ -78,7 +78,7 @@ def test_a_cut_taken_for_success_fails_and_so_does_a_call_that_was_not_finished(
 )
 def test_the_result_of_a_call_is_found_in_every_protocol(tmp_path: Path, body: Any, found: bool) -> None:
     (tmp_path / "001.json").write_bytes(msgspec.json.encode(body))
-    assert [has for _, has in running.asked(tmp_path)] == [found]
+    assert [has for _, has in running.answer_requests(tmp_path)] == [found]
 
 
 def test_an_agent_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from cases.test_stream_cases import written
 from lab.cuts.check import Recorded, cut_stream, target_faults
 from lab.cuts.frames import read_frames
-from lab.cuts.told import Told
-from lab.cuts.words import read_told
+from lab.cuts.state import StreamState
+from lab.cuts.words import read_state
 
 Json = Any
 ARGUMENTS = '{"a":1}'
@@ -54,8 +54,8 @@ def bytes_of(dialect: str, wire: Json) -> bytes:
     return wire.encode() if isinstance(wire, str) else b"".join(written(dialect, frame) for frame in wire)
 
 
-def told(dialect: str, data: bytes) -> Told:
-    return read_told(dialect, read_frames(dialect, data))
+def told(dialect: str, data: bytes) -> StreamState:
+    return read_state(dialect, read_frames(dialect, data))
 
 
 @of("surely")
@@ -112,7 +112,7 @@ MESSAGES_OVER = {"type": "message_stop"}
 def test_a_call_that_was_open_when_the_answer_began_anew_is_never_finished() -> None:
     spliced = (MESSAGES_BEGIN, *MESSAGES, MESSAGES_BEGIN, *MESSAGES_TEXT, MESSAGES_STOP, MESSAGES_LAST)
     for frames, finished in ((spliced[:-1], False), (spliced, True), ((*spliced, MESSAGES_OVER), True)):
-        told = read_told("anthropic-messages", read_frames("anthropic-messages", sse(*frames)))
+        told = read_state("anthropic-messages", read_frames("anthropic-messages", sse(*frames)))
         assert told.is_finished is finished
         assert not told.finished_calls(surely=True)
         assert not told.finished_calls(surely=False)
@@ -120,7 +120,7 @@ def test_a_call_that_was_open_when_the_answer_began_anew_is_never_finished() -> 
 
 def test_a_message_that_is_only_begun_twice_goes_on() -> None:
     frames = (MESSAGES_BEGIN, *MESSAGES, MESSAGES_BEGIN, MESSAGES_STOP, MESSAGES_NEXT)
-    told = read_told("anthropic-messages", read_frames("anthropic-messages", sse(*frames)))
+    told = read_state("anthropic-messages", read_frames("anthropic-messages", sse(*frames)))
     assert told.finished_calls(surely=True) == {ARGUMENTS: 1}
 
 
