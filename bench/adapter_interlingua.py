@@ -1,6 +1,6 @@
-"""Interlingua as the client harness wants it: ``make`` gives one whole call, one stream, and the way to end.
+"""Interlingua for the client harness: ``make`` returns functions for one whole call, for one stream, and to close.
 
-The target's name says the protocol, as in ``interlingua:openai-chat``; the request is the harness's own, read once.
+The protocol is in the name of the target, as in ``interlingua:openai-chat``; the request is a fixture of the harness.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PROVIDERS = {
 
 
 async def make(target: str, base: str, fixtures: str) -> Making:
-    """``base`` is the mock's root; the key is nobody's."""
-    speaks = target.partition(":")[2] or "openai-chat"
+    """The three functions. ``base`` is the root URL of the mock provider, which accepts any key."""
+    protocol = target.partition(":")[2] or "openai-chat"
     wire = json.loads((Path(fixtures) / "req_chat_small.json").read_bytes())
     request = dialect("openai-chat").decode_request(wire)
     config = AdapterConfig(api_key="sk-bench-bench", base_url=base)
-    client = AsyncClient(PROVIDERS[speaks], config, model=request.model, on_loss="allow")
+    client = AsyncClient(PROVIDERS[protocol], config, model=request.model, on_loss="allow")
 
     async def call() -> Response:
         return await client.complete(request)

@@ -1,4 +1,4 @@
-"""What a call costs through us and through others: CPU time of the calling process, by the harness's worker."""
+"""The CPU time that a call costs in our client and in others, measured in the worker process of the harness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COALESCED = 1.2  # events per read; above it the machine was too busy, and an ev
 
 
 class Target(NamedTuple):
-    """A client: its name here and in the harness, and who runs it: we, or the heavy peers' environment."""
+    """A client: its name here and in the harness (``word``); ``heavy``: it runs in the environment of heavy peers."""
 
     name: str
     word: str
@@ -54,7 +54,7 @@ Costs = dict[str, Any]
 
 
 class Clients:
-    """``peers`` is the folder of an environment with the heavy clients, made if it is not there; None leaves them."""
+    """Measures all clients. ``peers`` is the folder for an environment with the heavy ones; None leaves them out."""
 
     def __init__(self, peers: Path | None = None) -> None:
         self.peers = peers
@@ -81,7 +81,7 @@ class Clients:
 
     @cached_property
     def measured(self) -> dict[str, list[Costs]]:
-        """Every client's costs, run by run; why those that are missing are missing is in ``why``."""
+        """Every client's costs, run by run. ``why`` has the reasons for clients that are missing."""
         found: dict[str, list[Costs]] = {}
         heavy = self._environment()
         try:
@@ -105,7 +105,7 @@ class Clients:
             self.why[target.name] = str(problem)
 
     def _environment(self) -> str | None:
-        """The interpreter that has the heavy peers, or None."""
+        """The interpreter of the environment with the heavy peers, which is made if needed; None without one."""
         if self.peers is None:
             return None
         python, ready = self.peers / "bin" / "python", self.peers / "ready"
@@ -121,7 +121,7 @@ class Clients:
 
 
 def _ratio(runs: list[Costs], bare: list[Costs], what: str) -> float:
-    """Each run against the bare one beside it, since the machine is not equally busy all the time; the median."""
+    """The median of the ratios of each run to the bare run beside it, since the machine is not always equally busy."""
     return statistics.median(run[what] / beside[what] for run, beside in zip(runs, bare, strict=False))
 
 

@@ -1,4 +1,4 @@
-"""How the weights of ``interlingua.models.estimate`` are fitted, and how far off they are."""
+"""Fits the weights of ``interlingua.models.estimate``, and computes their errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interlingua.models.estimate.text import TEXT
 
 # ------------------------------------------------------------------------------------------------ what is known before
 
-# A word, a number of up to three digits, a run of signs: one token each in every tokenizer that could be looked into.
+# A word, a number of up to three digits, a run of signs: one token each in every tokenizer that is public.
 START = {
     "words": 1.0, "long": 0.05, "upper": 0.1, "digits": 1, "spaced": 1, "signs": 1, "breaks": 0.4, "gaps": 0.5,
     "accents": 0.5, "script": 0.45, "wide": 0.75, "marks": 1,
@@ -23,7 +23,7 @@ START = {
     "toolbox": 30, "tools": 8, "tool_properties": 4, "tool_keywords": 2,
     "output": 10, "output_words": 1, "output_properties": 4, "output_keywords": 2, "thought_words": 0.5,
 }  # fmt: skip
-# How far a weight may stray from its parent's, in tokens each: text hardly, what a server adds unseen a lot.
+# How far a weight may differ from its parent's, in tokens each: little for text, much for what servers add unseen.
 SIGMA = {
     "words": 0.06, "long": 0.15, "upper": 0.1, "digits": 0.2, "numerals": 0.2, "spaced": 0.25, "signs": 0.12,
     "breaks": 0.25, "gaps": 0.2, "accents": 0.06, "script": 0.06, "wide": 0.08, "marks": 0.1,
@@ -35,7 +35,7 @@ SIGMA = {
     "old_thoughts": 2, "old_thought_words": 0.3, "sealed": 0.1,
 }  # fmt: skip
 DIGIT_BY_DIGIT = {"digits": 0.0, "numerals": 1.0}
-SEALED = 0.75 / 4.4  # reasoning that comes back sealed is read again: bytes in a letter of base64, bytes in a token
+SEALED = 0.75 / 4.4  # encrypted reasoning in a prompt: bytes in a letter of base64, divided by bytes in a token
 OLD_WORDS = {"accents": 1.1, "script": 0.6, "wide": 1.25}
 
 
@@ -44,7 +44,7 @@ def _turns(once: float, turn: float, **more: float) -> dict[str, float]:
     return {"once": once, "systemless": 0, **dict.fromkeys(kinds, turn), **more}
 
 
-# From published tokenizers and chat templates: what a family starts from, where that differs from its group.
+# From published tokenizers and chat templates: the starting weights of families that differ from their group.
 KNOWN: dict[str, dict[str, float]] = {
     "gemini": {**DIGIT_BY_DIGIT, "accents": 0.3, "script": 0.3, "wide": 0.6},
     "claude": {"accents": 0.7, "script": 0.6, "wide": 1.1},
@@ -71,15 +71,15 @@ KNOWN: dict[str, dict[str, float]] = {
     "grok": _turns(130, 3, toolbox=100) | {"systemless": 50, "sealed": SEALED},
     "open": _turns(3, 4),
 }
-# What the makers of a group say is not in their prompts: how much to think is a setting there.
+# Features that, as the makers of a group say, are not in their prompts: there, how much to think is only a setting.
 UNFITTED: dict[str, frozenset[str]] = {"gpt": frozenset({"thinking", "unthinking", "unstated"})}
 HOUSE = ("once", "system", "systemless")
-LOOSE = 0.7  # times SIGMA, from a group to a family and from a family to a server
-NOISE = 0.02  # of the count, and half a token: what is small enough not to matter
-OUTLIER = (12.0, 6.0, 3.0, 1.5, 1.5, 1.5, 1.5, 1.5)  # times NOISE: beyond it a row counts for less; tightened in rounds
+LOOSE = 0.7  # times SIGMA: how far a family may differ from its group, and a server from the family
+NOISE = 0.02  # errors up to this share of the count and half a token do not matter
+OUTLIER = (12.0, 6.0, 3.0, 1.5, 1.5, 1.5, 1.5, 1.5)  # times NOISE, by round: rows with larger errors count for less
 SWEEPS = 60
-HIDDEN = 6  # tokens beyond the text of an answer: more is reasoning that was not shown
-DOOR_ROWS = 8  # a server gets weights of its own for a family if it has so many rows, and others serve it too
+HIDDEN = 6  # tokens beyond the text of an answer: more than this is reasoning that was not shown
+DOOR_ROWS = 8  # a server with so many rows of a family gets its own weights for it, if other servers have it, too
 
 # ------------------------------------------------------------------------------------------------ the fit
 
@@ -89,10 +89,10 @@ Judged = tuple[Row, float]
 
 
 def fit(found: list[Row], parent: Weights, loose: float) -> Weights:
-    """Least relative error, outliers discounted, no weight below 0, none far from its parent without a cause."""
-    unsaid = UNFITTED.get(found[0].group, frozenset())
+    """The weights with the least relative error: outliers count less, no weight is negative or far from its parent."""
+    unfitted = UNFITTED.get(found[0].group, frozenset())
     used = {FEATURES.index(kind) for row in found for kind in row.tally if kind in SIGMA and row.tally[kind]}
-    used = sorted(used - {FEATURES.index(kind) for kind in unsaid})
+    used = sorted(used - {FEATURES.index(kind) for kind in unfitted})
     repeats = Counter((row.family, row.server, row.true, row.tally["words"]) for row in found)
     weights = list(parent)
     for outlier in OUTLIER:
@@ -125,7 +125,7 @@ def _moments(
 
 
 def _descend(gram: list[list[float]], right: list[float], weights: Weights, used: list[int]) -> None:
-    """Coordinate descent above 0."""
+    """Coordinate descent with weights that are not negative."""
     part = [weights[index] for index in used]
     for _ in range(SWEEPS):
         moved = 0.0
@@ -139,22 +139,22 @@ def _descend(gram: list[list[float]], right: list[float], weights: Weights, used
 
 
 def known(name: str, parent: Weights) -> Weights:
-    told = KNOWN.get(name, {})
-    return [told.get(kind, weight) for kind, weight in zip(FEATURES, parent, strict=True)]
+    start = KNOWN.get(name, {})
+    return [start.get(kind, weight) for kind, weight in zip(FEATURES, parent, strict=True)]
 
 
 def fit_all(found: list[Row]) -> dict[str, Weights]:
-    """Group, then family, then server: each starts from the one before."""
-    made = {"gpt": fit(of(found, "group")["gpt"], [START.get(kind, 0.0) for kind in FEATURES], 3)}
-    for group, members in of(found, "group").items():
+    """The weights of all families and servers: a family starts from its group, a server from the family."""
+    made = {"gpt": fit(grouped(found, "group")["gpt"], [START.get(kind, 0.0) for kind in FEATURES], 3)}
+    for group, members in grouped(found, "group").items():
         if group != "gpt":
             made[group] = fit(members, known(group, made["gpt"]), LOOSE)
-    families, groups = of(found, "family"), dict(made)
+    families, groups = grouped(found, "family"), dict(made)
     for name in dict.fromkeys([*(name for _, name in MODELS), *SERVERS.values(), "open"]):
         parent = known(name, groups.get(group_of(name), groups["gpt"]))
         made[name] = fit(families[name], parent, LOOSE) if name in families else parent
     for name, members in families.items():
-        for place, behind in of(members, "server").items():
+        for place, behind in grouped(members, "server").items():
             if DOOR_ROWS <= len(behind) < len(members):
                 made[f"{name}@{place}"] = fit(behind, made[name], LOOSE)
     made |= {name + ELSEWHERE: without_house(made[name]) for name in HOUSED}
@@ -163,11 +163,11 @@ def fit_all(found: list[Row]) -> dict[str, Weights]:
 
 
 def without_house(weights: Weights) -> Weights:
-    """Without the prompt that the maker's own servers add."""
+    """The weights without those for the prompt that the maker's own servers add."""
     return [0.0 if kind in HOUSE else weight for kind, weight in zip(FEATURES, weights, strict=True)]
 
 
-def of(found: Iterable[Row], key: str) -> dict[str, list[Row]]:
+def grouped(found: Iterable[Row], key: str) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in found:
         groups[getattr(row, key)].append(row)
@@ -175,19 +175,19 @@ def of(found: Iterable[Row], key: str) -> dict[str, list[Row]]:
 
 
 def fit_answers(found: list[Row], made: dict[str, Weights]) -> Answers:
-    """What an answer has beyond its text: once, and per call. Medians; families with few answers as their group."""
-    told = {"open": (1.0, 12.0)}
-    for name, members in [*of(found, "group").items(), *of(found, "family").items()]:
-        told[name] = _beyond(members, told.get(group_of(name), told["open"]), made)
-    return {name: told.get(name) or told.get(group_of(name), told["open"]) for name in made if "@" not in name}
+    """The median tokens of an answer beyond its text, once and per call; for families with few answers, the group's."""
+    beyond = {"open": (1.0, 12.0)}
+    for name, members in [*grouped(found, "group").items(), *grouped(found, "family").items()]:
+        beyond[name] = _beyond(members, beyond.get(group_of(name), beyond["open"]), made)
+    return {name: beyond.get(name) or beyond.get(group_of(name), beyond["open"]) for name in made if "@" not in name}
 
 
 def _beyond(found: list[Row], usual: tuple[float, float], made: dict[str, Weights]) -> tuple[float, float]:
-    plain = [row.true - spoken(row, made) for row in found if not row.tally["calls"] and not row.tally["thoughts"]]
+    plain = [row.true - answer_text(row, made) for row in found if not row.tally["calls"] and not row.tally["thoughts"]]
     once = statistics.median(plain) if len(plain) >= 10 else usual[0]
     if once > HIDDEN:
         once = usual[0]
-    calls = [(row.true - spoken(row, made) - once) / row.tally["calls"] for row in found if row.tally["calls"]]
+    calls = [(row.true - answer_text(row, made) - once) / row.tally["calls"] for row in found if row.tally["calls"]]
     call = statistics.median(calls) if len(calls) >= 10 else usual[1]
     return round(max(0.0, once), 1), round(max(0.0, call), 1)
 
@@ -200,19 +200,19 @@ def weights_of(row: Row, made: dict[str, Weights]) -> Weights:
     return made[behind] if behind in made else made[row.family]
 
 
-def told(row: Row, weights: Weights) -> int:
+def estimated(row: Row, weights: Weights) -> int:
     weighed = sum(row.tally[kind] * weight for kind, weight in zip(FEATURES, weights, strict=True))
     return max(1, round(weighed) + row.tally["media"])
 
 
-def missed(row: Row, weights: Weights) -> float:
-    return abs(told(row, weights) - row.true) / row.true
+def prompt_error(row: Row, weights: Weights) -> float:
+    return abs(estimated(row, weights) - row.true) / row.true
 
 
-def spoken(row: Row, made: dict[str, Weights]) -> float:
+def answer_text(row: Row, made: dict[str, Weights]) -> float:
     return sum(row.tally[kind] * weight for kind, weight in zip(TEXT, weights_of(row, made), strict=False))
 
 
-def misspoken(row: Row, made: dict[str, Weights], beyond: Answers) -> float:
+def answer_error(row: Row, made: dict[str, Weights], beyond: Answers) -> float:
     once, call = beyond.get(row.family, beyond["open"])
-    return abs(max(1, round(spoken(row, made) + once + call * row.tally["calls"])) - row.true) / row.true
+    return abs(max(1, round(answer_text(row, made) + once + call * row.tally["calls"])) - row.true) / row.true

@@ -1,4 +1,4 @@
-"""The recorded prompts and answers that token estimates are fitted on and judged by, each with its true count."""
+"""The recorded prompts and answers for fitting and judging token estimates, each with its true count."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GROUPS = (
 
 
 class Row(NamedTuple):
-    """What is counted, and the true count. ``server`` is our name of who answered."""
+    """The features of a prompt or an answer, and its true count. ``server`` is our name for the server."""
 
     provider: str
     server: str
@@ -53,16 +53,16 @@ class Row(NamedTuple):
     tally: Tally
     true: int
     prompt: bytes = b""
-    """What tells it from other prompts."""
+    """A hash of the prompt."""
 
     @property
     def fitted(self) -> bool:
-        """Which half: told by the name of the source, and by nothing else."""
+        """Whether the row is in the half that is fitted. Only the name of its source decides."""
         return sha256(self.source.encode()).digest()[0] % 2 == 1
 
     @property
     def blind(self) -> bool:
-        """Files and pictures by reference: estimated roughly, not fitted, and stated apart."""
+        """Whether it has files or pictures by reference: these are guessed, not fitted, and reported separately."""
         return bool(self.tally["files"] or self.tally["by_reference"])
 
     @property
@@ -75,7 +75,7 @@ def group_of(name: str) -> str:
 
 
 def rows() -> list[Row]:
-    """Every recorded prompt with its count, but for those with state, tools or searches on the server's side."""
+    """Every recorded prompt with its count, except those with state, tools or searches on the server."""
     return [row for row, _, _ in exchanges()]
 
 
@@ -106,18 +106,18 @@ def read(record: dict[str, Any], name: str) -> tuple[Row, Request, str | None] |
 
 
 def fingerprint(request: Request) -> bytes:
-    said = [request.system, request.messages, request.tools, request.output_schema, request.thinking]
-    return sha256(msgspec.json.encode(said, enc_hook=repr)).digest()
+    prompt = [request.system, request.messages, request.tools, request.output_schema, request.thinking]
+    return sha256(msgspec.json.encode(prompt, enc_hook=repr)).digest()
 
 
 def model_of(record: dict[str, Any]) -> str | None:
-    """The model in the path, where it is not in the body."""
+    """The model in the URL path; None if it is not there."""
     found = re.search(r"models?/([^/:]+)", record["url_path"])
     return found[1] if found else None
 
 
 def place_of(provider: str, name: str) -> str:
-    """Our name for who answered; OpenAI counts otherwise in its older protocol, and Azure as OpenAI in the newer."""
+    """Our name for the server. OpenAI counts differently in its older protocol; Azure counts like OpenAI in the new."""
     swapped = {("openai", "openai-chat"): "openai-chat", ("azure", "openai-responses"): "openai"}
     swapped[("vertex", "anthropic-messages")] = "vertex-anthropic"
     return swapped.get((provider, name), server(provider))
@@ -149,20 +149,20 @@ def answer(record: dict[str, Any], name: str) -> Response | None:
 
 
 def answers() -> list[Row]:
-    """Every recorded answer all of whose tokens can be seen."""
-    return [row for row, _, _ in said()]
+    """Every recorded answer without hidden tokens."""
+    return [row for row, _, _ in answered_exchanges()]
 
 
-def said() -> Iterator[tuple[Row, tuple[Block, ...], str | None]]:
-    """The answers, each with its content and its model."""
+def answered_exchanges() -> Iterator[tuple[Row, tuple[Block, ...], str | None]]:
+    """The rows of the answers, each with its content and its model."""
     for file, name in FILES:
         for record in corpus(file):
-            found = hear(record, name) if record["status"] == 200 else None
+            found = read_answer(record, name) if record["status"] == 200 else None
             if found is not None:
                 yield found
 
 
-def hear(record: dict[str, Any], name: str) -> tuple[Row, tuple[Block, ...], str | None] | None:
+def read_answer(record: dict[str, Any], name: str) -> tuple[Row, tuple[Block, ...], str | None] | None:
     response, wire = answer(record, name), record.get("request") or {}
     usage = None if response is None else response.usage
     if response is None or usage is None or usage.output_tokens <= 0 or usage.reasoning_tokens:

@@ -4,8 +4,8 @@
     python bench/fit_estimate.py --write    the same, and writes the weights and docs/estimates.md
     python bench/fit_estimate.py --inner    the errors inside the fitted half, each large source left out in turn
 
-Which half a source belongs to is told by a hash of its name and by nothing else (``estimate_rows.py``). The fit is in
-``estimate_fit.py``; its settings were chosen with ``--inner``. The data are not committed, the coefficients are.
+A hash of its name decides to which half a source belongs (``estimate_rows.py``). The fit is in ``estimate_fit.py``; its
+settings were chosen with ``--inner``. The data are not committed, the coefficients are.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ sys.path[:0] = [str(HERE / "bench"), str(HERE / "src"), str(HERE / "tests")]
 from estimate_fit import (  # noqa: E402  # pyright: ignore[reportMissingImports]
     Answers,
     Weights,
+    answer_error,
     fit_all,
     fit_answers,
-    missed,
-    misspoken,
+    prompt_error,
     weights_of,
 )
 from estimate_rows import Row, answers, exchanges, rows  # noqa: E402  # pyright: ignore[reportMissingImports]
@@ -66,9 +66,9 @@ def cell(errors: list[float]) -> str:
 
 
 def judged(found: list[Row], made: dict[str, Weights]) -> dict[str, list[Judged]]:
-    """A prompt that a source recorded again and again is judged once."""
+    """The rows with their errors, by provider. A prompt that a source recorded several times is judged once."""
     once = {(row.source, row.provider, row.family, row.prompt): row for row in reversed(found)}
-    return by_provider([(row, missed(row, weights_of(row, made))) for row in reversed(once.values())])
+    return by_provider([(row, prompt_error(row, weights_of(row, made))) for row in reversed(once.values())])
 
 
 def by_provider(errors: list[Judged]) -> dict[str, list[Judged]]:
@@ -107,7 +107,7 @@ def followed(*, fitted: bool) -> dict[str, list[Followed]]:
 
 
 def put_in_place(made: dict[str, Weights]) -> None:
-    """Let the package itself estimate with these weights."""
+    """Make the package use these weights for its estimates."""
     estimating.WEIGHTS.clear()
     estimating.WEIGHTS.update({name: tuple(weights) for name, weights in made.items()})
     tokenizer.cache_clear()
@@ -123,7 +123,7 @@ def lived_through(found: dict[str, list[Followed]]) -> Iterator[str]:
 
 
 def inner(found: list[Row]) -> None:
-    """The fitted half alone: fitted without one large source, judged on it, for families that are left."""
+    """Print the errors inside the fitted half: fit without one large source, and judge the families left on it."""
     large = [source for source, _ in Counter(row.source for row in found).most_common(5)]
     errors: dict[str, list[float]] = defaultdict(list)
     for left_out in [*large, None]:
@@ -131,7 +131,7 @@ def inner(found: list[Row]) -> None:
         seen, made = Counter(row.family for row in train), fit_all(train)
         for row in found:
             if (row.source if row.source in large else None) == left_out and seen[row.family] >= 10:
-                errors[row.provider].append(missed(row, weights_of(row, made)))
+                errors[row.provider].append(prompt_error(row, weights_of(row, made)))
     middles = {name: statistics.median(some) for name, some in errors.items() if len(some) >= 10}
     for name, error in sorted(middles.items(), key=lambda item: -len(errors[item[0]])):
         print(f"{name:16} {error:6.1%} {len(errors[name])}")
@@ -159,7 +159,7 @@ def write_weights(made: dict[str, Weights], beyond: Answers) -> None:
     (HERE / "src/interlingua/models/estimate/weights.py").write_text(text)
 
 
-# Why a provider is above ten per cent, where the recordings of the fitted half tell.
+# The reasons for errors above ten per cent, by provider, as far as the recordings of the fitted half show them.
 WHY = {
     "xai": "it adds a prompt of its own and changes it; the other half is one source and one model, 35 tokens later",
     "gpustack": "the fitted half has no recording of it; it tells models of their tools in more words than others do",
@@ -261,7 +261,7 @@ def figures(seen: list[Row], unseen: list[Row], made: dict[str, Weights]) -> dic
     stated, swapped = judged(clear(unseen), made), judged(clear(seen), fit_all(clear(unseen)))
     middles = {name: statistics.median(e for _, e in some) for name, some in stated.items() if len(some) >= FEW}
     above = [f"- {name}, {error:.1%}: {WHY[name]}." for name, error in middles.items() if error > 0.10]
-    files = [missed(row, weights_of(row, made)) for row in unseen if row.tally["files"]]
+    files = [prompt_error(row, weights_of(row, made)) for row in unseen if row.tally["files"]]
     return {
         "clear": "\n".join(table(stated, seen)),
         "above": "\n".join(above),
@@ -276,7 +276,7 @@ def figures(seen: list[Row], unseen: list[Row], made: dict[str, Weights]) -> dic
 
 
 def figures_of_answers(said: list[Row], made: dict[str, Weights], beyond: Answers) -> dict[str, Any]:
-    errors = [(row, misspoken(row, made, beyond)) for row in said if not row.fitted]
+    errors = [(row, answer_error(row, made, beyond)) for row in said if not row.fitted]
     long = [error for row, error in errors if row.true >= LONG_ANSWER]
     calls = [error for row, error in errors if row.tally["calls"]]
     lines = ["| provider | fitted on | median (90 %), n |", "|---|--:|---|"]

@@ -1,4 +1,4 @@
-"""Other gateways beside the hand-written proxy: LiteLLM's proxy and Portkey, each in a folder of its own."""
+"""Measures other gateways against the hand-written proxy: LiteLLM's proxy and Portkey, each in a folder of its own."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ PORTKEY = {
 
 
 class Peer(NamedTuple):
-    """How another gateway is run: program, words, variables, and the headers that requests need."""
+    """How another gateway is run: program, arguments, variables, and the headers that requests need."""
 
     program: str
     words: list[str]
-    told: dict[str, str]
+    variables: dict[str, str]
     headers: Sequence[str]
 
 
 class GatewayPeers:
-    """``folder`` is where they are, or will be; None leaves them out."""
+    """Measures the other gateways. ``folder`` is where they are or will be installed; None leaves them out."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -58,7 +58,7 @@ class GatewayPeers:
         with Gateways().place(0) as (folder, mock):
             peer: Peer = made(self._folder, mock)
             floor = running([str(BENCH / "floor_proxy.py"), "{port}", urlsplit(mock).netloc, "raw"])
-            other = running(peer.words, "/", program=peer.program, told=peer.told, any_status=True)
+            other = running(peer.words, "/", program=peer.program, variables=peer.variables, any_status=True)
             with other as theirs, floor as yardstick:
                 costs = [
                     cost(folder, theirs, CHAT, "chat", stream=False, most=REQUESTS, headers=peer.headers)
@@ -78,7 +78,7 @@ class GatewayPeers:
             venv.create(place, with_pip=True)
             _install([str(python), "-m", "pip", "install", "-qq", "litellm[proxy]", "mcp"], place)
         key = f"sk-{secrets.token_hex(32)}"
-        told = {
+        variables = {
             "MOCK_BASE": mock,
             "MOCK_OPENAI_BASE": f"{mock}/v1",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches one
@@ -87,7 +87,7 @@ class GatewayPeers:
         }
         words = ["-m", "litellm.proxy.proxy_cli", "--config", str(BENCH / "litellm_config.yaml"), "--port", "{port}"]
         words += ["--host", "127.0.0.1", "--num_workers", "1", "--telemetry", "False"]
-        return Peer(str(python), words, told, [f"Authorization: Bearer {key}"])
+        return Peer(str(python), words, variables, [f"Authorization: Bearer {key}"])
 
     def _portkey(self, peers: Path, mock: str) -> Peer:
         place = peers / "portkey"
@@ -99,9 +99,9 @@ class GatewayPeers:
             (place / "package.json").write_text(json.dumps(PORTKEY))
             _install([npm, "install", "--no-fund", "--no-audit", "--silent", "--prefix", str(place)], place)
         start = place / "node_modules/@portkey-ai/gateway/build/start-server.js"
-        told = {"NODE_ENV": "production", "TRUSTED_CUSTOM_HOSTS": "localhost,127.0.0.1"}
+        variables = {"NODE_ENV": "production", "TRUSTED_CUSTOM_HOSTS": "localhost,127.0.0.1"}
         headers = ["x-portkey-provider: openai", f"x-portkey-custom-host: {mock}/v1"]
-        return Peer(node, [str(start), "--port={port}", "--headless"], told, headers)
+        return Peer(node, [str(start), "--port={port}", "--headless"], variables, headers)
 
 
 def _install(command: list[str], place: Path) -> None:

@@ -48,7 +48,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Way(NamedTuple):
-    """One way through the gateway, and the floor beside it."""
+    """One way through the gateway, and the floor to compare it with."""
 
     name: str
     path: str
@@ -90,7 +90,7 @@ class Costs(NamedTuple):
 
 
 class Gateways:
-    """Each measurement starts what it needs and ends it."""
+    """The measurements of the gateway. Each starts the servers that it needs, and ends them."""
 
     def requests(self) -> Iterator[Row]:
         """CPU time of one whole call through the gateway, against the hand-written proxy."""
@@ -137,11 +137,11 @@ class Gateways:
             floor = running([str(BENCH / "floor_proxy.py"), "{port}", urlsplit(mock).netloc, way.floor])
             with gateway(folder, way.model, mock) as ours, floor as yardstick:
                 for turn in range(ROUNDS + 1):
-                    mine = cost(folder, ours, way.path, way.body, stream=stream)
-                    theirs = cost(folder, yardstick, "/v1/chat/completions", FLOOR_BODY, stream=stream)
+                    spent = cost(folder, ours, way.path, way.body, stream=stream)
+                    least = cost(folder, yardstick, "/v1/chat/completions", FLOOR_BODY, stream=stream)
                     if turn:  # the first is for warming up
-                        found.ours.append(mine)
-                        found.floor.append(theirs)
+                        found.ours.append(spent)
+                        found.floor.append(least)
         return found
 
     @contextlib.contextmanager
@@ -168,15 +168,15 @@ class Gateways:
             return resident(ours.pid)
 
     def _open(self, way: Way) -> float:
-        """Resident memory while so many streams are open, a few events into each."""
+        """Resident memory while ``MANY`` streams are open, each after a few events."""
         with self.place(MANY_GAP) as (folder, mock), gateway(folder, way.model, mock) as ours:
             command = load(folder, ours, way.path, way.body, stream=True, at_once=MANY, most=MANY)
             with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as clients:
                 core(clients.pid, 0)
                 try:
                     time.sleep(SETTLE_SECONDS)
-                    told = _fetch(ours.port, "/metrics")
-                    if f"interlingua_open_requests {MANY}\n" not in told:
+                    metrics = _fetch(ours.port, "/metrics")
+                    if f"interlingua_open_requests {MANY}\n" not in metrics:
                         raise Unavailable(f"not {MANY} streams were open")
                     return resident(ours.pid)
                 finally:
@@ -191,7 +191,7 @@ class Gateways:
         return min(seconds)
 
     def _closing(self) -> float:
-        """Milliseconds from a client's leaving to the end of the connection at the provider; the median of many."""
+        """Milliseconds from the disconnection of a client to that of the connection to the provider; a median."""
         if self._missing:
             raise Unavailable(self._missing)
         with workshop() as folder, Endless() as provider, gateway(folder, WAYS[0].model, provider.url) as ours:
@@ -209,7 +209,7 @@ class Gateways:
             return statistics.median(found) * 1000
 
     def _left(self) -> float:
-        """How much memory grew while the second half of many clients came and left. Nothing else may stay of them."""
+        """How much memory grew while the second half of many clients came and left; no connection may stay open."""
         if self._missing:
             raise Unavailable(self._missing)
         with workshop() as folder:
@@ -227,8 +227,8 @@ class Gateways:
                         await until_quiet(talker)
                     except TimeoutError:
                         raise Unavailable(f"{talker.open} connections to the provider stayed open") from None
-                    told = await asyncio.to_thread(_fetch, ours.port, "/metrics")
-                    if "interlingua_open_requests 0\n" not in told:
+                    metrics = await asyncio.to_thread(_fetch, ours.port, "/metrics")
+                    if "interlingua_open_requests 0\n" not in metrics:
                         raise Unavailable("calls of clients that left stayed open")
                     found.append(resident(ours.pid))
         return found[1] / found[0]
@@ -239,7 +239,7 @@ class Gateways:
 
 @contextlib.contextmanager
 def gateway(folder: Path, model: str, mock: str) -> Iterator[Running]:
-    """The gateway as it is run for real, with a key and a route to the mock."""
+    """Run the gateway as in production, with a key and a route to the mock."""
     sha = hashlib.sha256(KEY.encode()).hexdigest()
     (folder / "gateway.yaml").write_text(
         f'settings: {{models: {folder / "models.yaml"}}}\nroutes: {{"*": "{model}"}}\n'
@@ -260,19 +260,19 @@ def running(
     ready: str | None = None,
     *,
     program: str = sys.executable,
-    told: Mapping[str, str] = NOTHING,
+    variables: Mapping[str, str] = NOTHING,
     any_status: bool = False,
 ) -> Iterator[Running]:
-    """A program that listens on ``{port}``, alone on the last core; ``told`` are more variables for it.
+    """Run a program that listens on ``{port}``, alone on the last core, with more environment ``variables``.
 
-    It is ready when the path ``ready`` is answered well, or at all (``any_status``).
+    It is ready when the path ``ready`` is answered with 200, or with any status (``any_status``).
     """
     port = free_port()
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     start = time.perf_counter()
     process = subprocess.Popen(
         [program, *(word.replace("{port}", str(port)) for word in words)],
-        env={**environment, "NO_PROXY": "*", "BENCH_KEY": KEY, **told},
+        env={**environment, "NO_PROXY": "*", "BENCH_KEY": KEY, **variables},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -290,7 +290,7 @@ def running(
 
 
 def until_ready(process: subprocess.Popen[str], port: int, path: str, begins: str) -> None:
-    """Wait until a server answers."""
+    """Wait until a server answers with a first line that begins with ``begins``."""
     end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end:
         with contextlib.suppress(OSError):
@@ -320,7 +320,7 @@ def load(
     most: int,
     headers: Sequence[str] = (),
 ) -> list[str]:
-    """The command that sends requests: so many at once, and so many in all."""
+    """The command that sends requests: ``at_once`` at the same time, ``most`` in all."""
     file = folder / "fixtures" / f"req_{body}_small{'_stream' if stream else ''}.json"
     return [str(folder / "loadgen"), str(at.port), path, str(file), str(at_once), "120", "0", str(most), *headers]
 
@@ -342,11 +342,11 @@ def cost(
     before = cpu(at.pid)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as clients:
         core(clients.pid, 0)
-        said, problem = clients.communicate()
+        output, problem = clients.communicate()
     spent = cpu(at.pid) - before
-    told = json.loads(said)
-    if told["err"] or told["n"] != most:
-        raise Unavailable(f"{told['n']} of {most} requests were answered: {problem.strip()[:120]}")
+    result = json.loads(output)
+    if result["err"] or result["n"] != most:
+        raise Unavailable(f"{result['n']} of {most} requests were answered: {problem.strip()[:120]}")
     return spent / most
 
 
@@ -377,7 +377,7 @@ class Endless:
         self._listening.close()
 
     def ended(self) -> float:
-        """When the next connection ended."""
+        """Wait for the next connection to end, and return the time."""
         if not self._noted.acquire(timeout=10):
             raise Unavailable("the upstream was not closed within 10 s")
         return self._ended.pop(0)

@@ -1,7 +1,7 @@
 """The client harness beside the checkout (`../shared/bench`): its mock provider, and one worker for each client.
 
-The worker is a process of its own that calls the mock through one library and says what it cost. Mock and worker
-get a core each, if there are two.
+The worker is a process that calls the mock through one library and reports the cost. Mock and worker get a core each,
+if there are two.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 
 
 class Unavailable(Exception):
-    """Why something cannot be measured here."""
+    """Something cannot be measured here; the message is the reason."""
 
 
 class Mocks(NamedTuple):
-    """The mock at full speed, the mock at a model's pace, and what both serve."""
+    """The URLs of the mock at full speed and of the mock at a model's pace, and the folder of what both serve."""
 
     burst: str
     paced: str
@@ -42,7 +42,7 @@ class Mocks(NamedTuple):
 
 @contextlib.contextmanager
 def workshop(*programs: str) -> Iterator[Path]:
-    """A folder with what the mock serves (``fixtures``) and these programs, compiled; gone at the end."""
+    """A temporary folder with what the mock serves (``fixtures``) and these programs, compiled."""
     if not BENCH.is_dir():
         raise Unavailable("there is no ../shared/bench beside the checkout")
     compiler = shutil.which("cc")
@@ -58,7 +58,7 @@ def workshop(*programs: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def mocks() -> Iterator[Mocks]:
-    """Both mocks, built and started; gone at the end."""
+    """Build and start both mocks; end them with the block."""
     with workshop("mock") as folder, contextlib.ExitStack() as running:
         burst, paced = (running.enter_context(served(folder, gap)) for gap in (0, GAP))
         yield Mocks(burst, paced, folder / "fixtures")
@@ -70,7 +70,7 @@ def _run(command: list[str]) -> None:
 
 @contextlib.contextmanager
 def served(folder: Path, gap: int) -> Iterator[str]:
-    """The mock of a workshop, with so many microseconds between two events of a stream; its URL."""
+    """Run the mock of a workshop, with ``gap`` microseconds between the events of a stream; gives its URL."""
     port = free_port()
     command = [str(folder / "mock"), str(folder / "fixtures"), str(port), str(gap)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -84,14 +84,14 @@ def served(folder: Path, gap: int) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port of loopback on which nobody listens."""
+    """A free port of loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
 
 
 def until_open(port: int) -> None:
-    """Wait until somebody listens."""
+    """Wait until a server listens on the port."""
     for _ in range(100):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
@@ -100,13 +100,13 @@ def until_open(port: int) -> None:
 
 
 def core(pid: int, place: int) -> None:
-    """Keep a process on one core, so that mock and client do not disturb each other."""
+    """Bind a process to one core, so that mock and client do not disturb each other."""
     if len(CORES) > 1:
         os.sched_setaffinity(pid, {CORES[place]})
 
 
 def work(target: str, python: str, at: Mocks, adapter: str | None = None, **sizes: int) -> dict[str, Any]:
-    """What one client costs: the worker's own words."""
+    """The costs of one client, as its worker reports them."""
     command = [python, str(BENCH / "client_worker.py"), target, "--burst", at.burst, "--paced", at.paced]
     command += ["--fixtures", str(at.fixtures), *(["--adapter", adapter] if adapter else [])]
     command += [word for name, size in sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
@@ -116,12 +116,12 @@ def work(target: str, python: str, at: Mocks, adapter: str | None = None, **size
     )
     core(worker.pid, -1)
     try:
-        said, problem = worker.communicate(timeout=PATIENCE)
+        output, problem = worker.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         worker.kill()
         worker.communicate()
         raise Unavailable("took too long") from None
-    for line in said.splitlines():
+    for line in output.splitlines():
         if line.startswith("RESULT "):
             return json.loads(line.removeprefix("RESULT "))
     raise Unavailable((problem.strip().splitlines() or ["said nothing"])[-1][:120])

@@ -1,7 +1,7 @@
-"""Clients that leave at random points: what stays of them in the gateway, and at the provider.
+"""Clients that disconnect at random points, to find what stays of them in the gateway and at the provider.
 
-``leave`` lets so many come, a part of them at a time. Each goes before the head of its answer, within its stream, or
-between two events. The provider here talks for ever, so that only the gateway can end a call.
+``leave`` runs many clients, some at the same time. Each disconnects before the head of its answer, within its stream,
+or between two events. The provider's streams never end, so that only the gateway can end a call.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Talker:
 
 
 async def leave(port: int, bodies: list[tuple[str, bytes]], count: int, at_once: int, chance: random.Random) -> None:
-    """``bodies``: what they may ask, each with its path."""
+    """Run ``count`` clients that disconnect early. ``bodies``: the requests to choose from, each with its path."""
     left = iter(range(count))
 
     async def some() -> None:
@@ -79,7 +79,7 @@ async def _come_and_go(port: int, path: str, body: bytes, chance: random.Random)
 
 
 async def until_quiet(talker: Talker) -> None:
-    """Wait until the provider has no connection any more."""
+    """Wait until the provider has no open connection."""
     async with asyncio.timeout(PATIENCE):
         while talker.open:  # noqa: ASYNC110  # in another task
             await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Timing, as ratios in one run: the machine is shared, so absolute times mean little."""
+"""Timing by ratios within one run: the machine is shared, so absolute times mean little."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """One measured thing: its ratio to the yardstick, and the budget it has to keep.
+    """The result of a measurement: the ratio to its yardstick, and the budget for it, which may be infinite.
 
-    A ratio that is not a number was not measured, and the note says why; a budget may be infinite.
+    The ratio is NaN if it could not be measured; then the note says why.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether the budget is not kept."""
+        """Whether the ratio is over its budget."""
         return self.ratio > self.budget
 
 
@@ -46,6 +46,6 @@ def best(work: Callable[[], Any], *, seconds: float = 0.25, rounds: int = 7) -> 
 
 
 def ratio(ours: Callable[[], Any], yardstick: Callable[[], Any]) -> float:
-    """How many times the yardstick ours takes: both in turn, some times, and the median; the machine is shared."""
+    """The time of ``ours`` divided by that of the yardstick: the median of several pairs, as the machine is shared."""
     brief = partial(best, seconds=0.07, rounds=3)
     return statistics.median(brief(ours) / brief(yardstick) for _ in range(9))

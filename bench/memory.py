@@ -1,4 +1,4 @@
-"""What streams leave in memory: read to the end, and cancelled."""
+"""The memory that streams use, when they are read to the end and when they are cancelled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from interlingua.client.transport.memory import Answer, AsyncMemoryTransport
 __all__ = ["cancelled", "lengths"]
 
 PROVIDERS = {
-    # dialect             a provider that speaks it, and what its streams are labelled
+    # dialect             a provider that uses it, and the content type of its streams
     "anthropic-messages": ("anthropic", "text/event-stream"),
     "openai-chat": ("openai-chat", "text/event-stream"),
     "openai-responses": ("openai", "text/event-stream"),
@@ -63,7 +63,7 @@ def _growth(peak: Callable[[int], int]) -> float:
 
 
 def _plain_peak(size: int) -> int:
-    """What anybody has to hold who gives the pieces out as they come and the whole at the end."""
+    """The least possible peak: the pieces of a text, and the whole text at the end."""
     data = PIECE.encode()
     with _traced() as peak:
         pieces = [data.decode() for _ in range(size)]
@@ -82,7 +82,7 @@ async def _read(name: str, size: int, *, quiet: bool) -> int:
     config = AdapterConfig(api_key="sk-bench-bench", options={"region": "eu-west-1"})
     client = AsyncClient(provider, config, model="some-model", transport=transport)
     request = Request((Message("user", "Hello"),))
-    async for _ in client.stream(request):  # what is loaded on first use is no part of it
+    async for _ in client.stream(request):  # a first stream, so that modules loaded on first use do not count
         pass
     with _traced() as peak:
         async for _ in client.stream(request):
@@ -92,7 +92,7 @@ async def _read(name: str, size: int, *, quiet: bool) -> int:
 
 @contextmanager
 def _traced() -> Generator[Callable[[], int]]:
-    """The most memory that was held at once since the beginning, when it is asked for."""
+    """Trace memory; gives a function that returns the peak since the beginning of the block."""
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
@@ -103,15 +103,15 @@ def _traced() -> Generator[Callable[[], int]]:
 
 
 def _wire(name: str, size: int, *, quiet: bool) -> Iterator[bytes]:
-    """One event in each chunk, and no empty ones: no transport hands those out."""
+    """A stream as chunks of one event each. Empty chunks are left out: no transport has them."""
     encoder = dialect(name).stream_encoder()
     whole = Response((TextBlock(PIECE),), id="m", model="some-model", usage=TokenUsage(9, output_tokens=size))
     for event in unfold(whole):
         if isinstance(event, TextDelta):
             for _ in range(size):
                 yield b'event: ping\ndata: {"type": "ping"}\n\n' if quiet else encoder.feed(event)
-        elif said := encoder.feed(event):
-            yield said
+        elif chunk := encoder.feed(event):
+            yield chunk
 
 
 def cancelled() -> Iterator[Row]:

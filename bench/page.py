@@ -1,4 +1,4 @@
-"""docs/performance.md: one table for each part. A run of some parts leaves the tables of the others as they are."""
+"""Writes docs/performance.md: one table for each part. Parts that were not measured in a run keep their tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from measure import Row
 
-__all__ = ["told", "write"]
+__all__ = ["note_of", "write"]
 
 PREFACE = """# Performance
 
@@ -21,17 +21,17 @@ before, as in every call of an agent but its first, and with new ones.
 """
 
 
-def told(row: Row) -> str:
-    """The last column."""
+def note_of(row: Row) -> str:
+    """The text of the last column: whether the row is over its budget, and its note."""
     return "; ".join(filter(None, ("over" if row.over else "", row.note)))
 
 
 def write(path: Path, parts: dict[str, list[Row]]) -> None:
-    """Write the page; a part that was not measured now keeps its table, if its title is still known."""
+    """Write the page. A part without rows keeps its old table, if there is one with its title."""
     old = _tables(path.read_text()) if path.exists() else {}
     tables = {title: _table(rows) if rows else old.get(title) for title, rows in parts.items()}
-    said = [PREFACE, *(f"## {title}\n\n{table}" for title, table in tables.items() if table)]
-    path.write_text("\n".join(said))
+    pieces = [PREFACE, *(f"## {title}\n\n{table}" for title, table in tables.items() if table)]
+    path.write_text("\n".join(pieces))
 
 
 def _tables(page: str) -> dict[str, str]:
@@ -41,7 +41,7 @@ def _tables(page: str) -> dict[str, str]:
 
 def _table(rows: list[Row]) -> str:
     lines = ["| | ratio | budget | |", "|---|--:|--:|---|"]
-    lines += [f"| {row.name} | {_ratio(row.ratio)} | {_budget(row.budget)} | {told(row)} |" for row in rows]
+    lines += [f"| {row.name} | {_ratio(row.ratio)} | {_budget(row.budget)} | {note_of(row)} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ from gateway_peers import GatewayPeers
 from gateways import Gateways
 from measure import Row
 from memory import cancelled, lengths
-from page import told, write
+from page import note_of, write
 from sessions import growth, turns
 from translation import chunks, imports, media, streams, translation
 from values import construction
@@ -27,7 +27,7 @@ Part = Callable[[], Iterator[Row]]
 
 
 def parts(peers: Path | None) -> dict[str, tuple[Part, ...]]:
-    """What can be measured, by name. ``peers`` is the folder with the heavy peers, if they are wanted."""
+    """The parts that can be measured, by name. ``peers`` is the folder with the heavy peers; None leaves them out."""
     clients, gateways, others = Clients(peers), Gateways(), GatewayPeers(peers)
     return {
         "imports": (imports,),
@@ -43,24 +43,24 @@ def parts(peers: Path | None) -> dict[str, tuple[Part, ...]]:
 
 
 def title(part: Part) -> str:
-    """A part is called as its docstring says."""
+    """The title of a part: the first line of its docstring."""
     return (part.__doc__ or "").splitlines()[0].rstrip(".")
 
 
 def measure(part: Part) -> list[Row]:
-    """The rows of a part, said as they come."""
+    """Measure a part, print its rows as they are ready, and return them."""
     print(f"\n{title(part)}", flush=True)
     rows: list[Row] = []
     for row in part():
         rows.append(row)
         ratio = f"{row.ratio:5.2f}x" if math.isfinite(row.ratio) else "     –"
         budget = f" of {row.budget:g}x" if math.isfinite(row.budget) else ""
-        print(f"  {row.name:<52} {ratio}{budget}  {told(row)}", flush=True)
+        print(f"  {row.name:<52} {ratio}{budget}  {note_of(row)}", flush=True)
     return rows
 
 
 def options() -> argparse.Namespace:
-    """What was asked for."""
+    """The parsed arguments."""
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kept = Path(sys.prefix, "peers")
     found.add_argument("--no-peers", action="store_true", help="without the clients that are heavy to install")
@@ -71,22 +71,22 @@ def options() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Measure, say and write."""
-    asked = options()
-    known = parts(None if asked.no_peers else asked.peers_in)
-    if asked.page is not None and str(asked.page) in known:
-        asked.page, asked.parts = None, [str(asked.page), *asked.parts]
-    unknown = sorted({*asked.parts} - {*known})
+    """Measure the chosen parts, print the results and write the page."""
+    chosen = options()
+    known = parts(None if chosen.no_peers else chosen.peers_in)
+    if chosen.page is not None and str(chosen.page) in known:
+        chosen.page, chosen.parts = None, [str(chosen.page), *chosen.parts]
+    unknown = sorted({*chosen.parts} - {*known})
     if unknown:
         raise SystemExit(f"no part is called {', '.join(unknown)}; there are {', '.join(known)}")
     found: dict[str, list[Row]] = {}
-    for name, several in known.items():
-        for part in several:
-            found[title(part)] = measure(part) if not asked.parts or name in asked.parts else []
-    rows = [row for several in found.values() for row in several]
+    for name, functions in known.items():
+        for part in functions:
+            found[title(part)] = measure(part) if not chosen.parts or name in chosen.parts else []
+    rows = [row for measured in found.values() for row in measured]
     print(f"\n{sum(row.over for row in rows)} over budget, {sum(math.isnan(row.ratio) for row in rows)} not measured")
-    if asked.page is not None:
-        write(asked.page, found)
+    if chosen.page is not None:
+        write(chosen.page, found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is measured: a request of about 30 kB as a coding agent sends it, one with media, and streams."""
+"""Samples for the measurements: a request of about 30 kB as a coding agent sends it, one with media, and streams."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOOLS = ("Read", "Write", "Edit", "Bash", "Glob", "Grep", "TodoWrite", "WebFetch
 
 
 def tool(name: str, edition: str = "") -> ToolDefinition:
-    """A tool with a schema and a description of usual length; each edition's schema is another."""
+    """A tool with a schema and a description of usual length. Each edition has another schema."""
     text = {"type": "string", "description": f"What {name}{edition} is to work on, as an absolute path or a pattern."}
     number = {"type": "integer", "description": "The line to start from; leave out to start at the top.", "minimum": 0}
     edit = {"type": "object", "properties": {"old": text, "new": text}, "required": ["old", "new"]}

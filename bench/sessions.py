@@ -1,4 +1,4 @@
-"""What a session costs beside the bare adapter call that it makes: CPU time of the calling thread, over real HTTP."""
+"""The cost of a session compared with its bare adapter call: CPU time of the calling thread, over real HTTP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["growth", "turns"]
 LENGTHS = (10, 50, 100, 1_000)
 BUDGETS = {50: 1.2}
 LINEAR = 1.25
-"""How much dearer each message of the longest history may be than one of a shorter; more would not be linear."""
+"""By which factor a message of the longest history may cost more than one of a shorter; more would not be linear."""
 WORDS = "The harbour master wrote that the ferry leaves at seven, unless the wind turns. " * 4
 MODEL = "some-model"
 PASSES = 15
@@ -70,7 +70,7 @@ def look_up(place: str, days: int = 1) -> str:
 
 
 def history(size: int) -> list[Message]:
-    """As an agent leaves it: a question, a call, its result, an answer, and so on."""
+    """The history of an agent: a question, a call, its result, an answer, and so on."""
     found: list[Message] = []
     for turn in range(0, size, 4):
         id = f"tu_{turn:026d}"
@@ -109,7 +109,7 @@ async def _measure(url: str, length: int) -> tuple[float, float]:
 
 
 async def _spent(work: Callable[[], Awaitable[Response]], times: int) -> float:
-    """Seconds of this thread's CPU for each call; the server's thread is not in it."""
+    """CPU seconds of this thread for each call, without those of the server's thread."""
     await work()
     start = time.thread_time()
     for _ in range(times):

@@ -88,7 +88,7 @@ def media() -> Iterator[Row]:
 
 
 def _first_time(speaker: Dialect) -> float:
-    """Seconds for a request with new tools: so it is once in the life of an agent."""
+    """Seconds for a request with new tools, as an agent sends it once."""
     found: list[float] = []
     for edition in range(NEW):
         request = conversation(edition=str(edition))
@@ -111,8 +111,7 @@ def chunks() -> Iterator[Row]:
 
 def _written(name: str) -> list[tuple[bytes, bytes]]:
     encoder = dialect(name).stream_encoder()
-    said = [encoder.feed(event) for event in answer()]
-    return _split(name, b"".join(said))
+    return _split(name, b"".join([encoder.feed(event) for event in answer()]))
 
 
 def _split(name: str, wire: bytes) -> list[tuple[bytes, bytes]]:
@@ -146,7 +145,7 @@ def _recorded(name: str) -> Iterator[list[tuple[bytes, bytes]]]:
 
 
 def _stream_of(record: dict[str, Any]) -> bytes:
-    """The bytes of a recorded stream; none where the record is something else."""
+    """The bytes of a recorded stream; empty if the record is something else."""
     if (record.get("status") or 200) != 200:
         return b""
     if record.get("response_b64"):

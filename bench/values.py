@@ -1,4 +1,4 @@
-"""What it costs that values are checked when they are made."""
+"""The cost of the checks when values are made."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def construction() -> Iterator[Row]:
 
 def _unchecked(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     """A Struct of the same fields and defaults that checks nothing."""
-    told: list[Any] = [(field.name, Any, _default(field)) for field in fields(kind)]
-    return msgspec.defstruct(kind.__name__, told, frozen=True, kw_only=True)
+    unchecked: list[Any] = [(field.name, Any, _default(field)) for field in fields(kind)]
+    return msgspec.defstruct(kind.__name__, unchecked, frozen=True, kw_only=True)
 
 
 def _default(field: Any) -> Any:
@@ -43,7 +43,7 @@ def _default(field: Any) -> Any:
 
 
 def _many(kind: Callable[..., Any], given: dict[str, Any]) -> Callable[[], None]:
-    """A hundred in a loop, so that what the loop costs is little beside them."""
+    """A function that makes a hundred values in a loop, so that the cost of the loop itself is small."""
     make = partial(kind, **given)
 
     def run() -> None:

@@ -1,8 +1,8 @@
-"""The functions of the package that one warm ``Session.send`` runs, by room.
+"""Counts the functions of the package that one warm ``Session.send`` runs, for each top-level folder (room).
 
-The scripted model answers in memory, and the session has answered before. What the scripted model itself runs is
-counted apart: over a network, that would be the provider's work. A comprehension counts with the function it stands in;
-a function compiled from a dialect's rows counts as a function of the file ``<rows>``.
+The scripted model answers in memory, and the session has answered before. Functions that the scripted model itself runs
+are counted separately: over a network, they would be the provider's work. A comprehension counts with the function
+around it; a function compiled from a dialect's rows counts as a function of the file ``<rows>``.
 
 ``python bench/way.py [-v] [model]`` prints the counts; ``-v`` names every function.
 """
@@ -38,13 +38,13 @@ class Recorder:
         self._answer = handler()
 
     def note(self, frame: FrameType, event: str, _: object) -> None:
-        """What ``sys.setprofile`` calls."""
+        """Note the function of a call; this is the callback for ``sys.setprofile``."""
         code = frame.f_code
         if event == "call" and code.co_name not in COMPREHENSIONS and code.co_filename.startswith(OURS):
             self._noted.add(code)
 
     def answer(self, request: HttpRequest) -> Answer:
-        """The scripted model's answer; what runs for it is noted apart."""
+        """The scripted model's answer; the functions that it runs are noted separately."""
         self._noted = self.model
         try:
             return self._answer(request)

@@ -1,7 +1,8 @@
 """The diagrams of the site, drawn from the code's own tables: ``python -m lab.diagrams docs/images``.
 
-``call.svg``: where a call of a session goes, as a run of one shows. ``grammar.svg``: the states of a stream and of a
-block, from ``interlingua.codec.streams.grammar``. ``losses.svg``: what each protocol can say, as its encoder shows.
+``call.svg``: the modules that a call of a session passes, recorded from a real call. ``grammar.svg``: the states of a
+stream and of a block, from ``interlingua.codec.streams.grammar``. ``losses.svg``: what each protocol can express,
+according to its encoder.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def arrow(x: float, y: float, length: float, *, down: bool = False) -> str:
 
 # ------------------------------------------------------------------------------------------------ a call's way
 
-STATIONS = (  # modules that are worth a station; the order is that in which a call enters them
+STATIONS = (  # the modules that are shown, in the order in which a call enters them
     "agent.session",
     "agent.routing",
     "client.async_client",
@@ -108,7 +109,7 @@ def way(name: str = "anthropic-messages") -> list[str]:
 
 
 def _is_below(frame: FrameType | None, module: str) -> bool:
-    """Whether a module called this: the scripted model reads and writes with the same code, in the same process."""
+    """Whether a module is among the callers of a frame: the scripted model runs the same code in the same process."""
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith(module):
             return True
@@ -124,10 +125,10 @@ def call() -> str:
 def _stations(stations: list[str], tall: int, wide: int) -> Iterator[str]:
     for place, name in enumerate(stations):
         top = 12 + place * (tall + 14)
-        told = (importlib.import_module(name).__doc__ or "").strip().partition("\n\n")[0]
+        about = (importlib.import_module(name).__doc__ or "").strip().partition("\n\n")[0]
         yield box(12, top, wide, tall)
         yield text(26, top + 21, name.removeprefix("interlingua."), "code strong")
-        yield text(26, top + 40, _short(" ".join(told.replace("``", "").split()), 112), "small")
+        yield text(26, top + 40, _short(" ".join(about.replace("``", "").split()), 112), "small")
         if place + 1 < len(stations):
             yield arrow(wide / 2 + 12, top + tall, 14, down=True)
 
@@ -141,7 +142,7 @@ def _short(words: str, most: int) -> str:
 
 
 class Move(NamedTuple):
-    """From one state to another, by any of these events."""
+    """A transition from one state to another, by any of these events."""
 
     start: str
     end: str
@@ -163,7 +164,7 @@ def grammar() -> str:
 
 
 def _block_rows() -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Each kind of block: what may come while it is open, and what closes it."""
+    """For each kind of block, the events that may come while it is open, and those that close it."""
     found = moves(BLOCK)
     kinds = [kind for kind, row in BLOCK.items() if row]
     stays = {move.start: move.events for move in found if move.start == move.end}
@@ -214,7 +215,7 @@ WORST = {"dropped": "lost"}
 
 
 def verdict(name: str, concept: Concept) -> str:
-    """The worst that becomes of a concept in a dialect; differences of form alone do not count."""
+    """The worst loss of a concept in a dialect, as a key of ``WORDS``; losses of form do not count."""
     speaker = dialect(name)
     anyway = speaker.encode_request(BASE).losses
     losses = [
@@ -249,7 +250,7 @@ def _losses() -> Iterator[str]:
 
 
 def _mark(x: float, y: float, kind: str) -> str:
-    """A circle, a half of one, or a cross: the three differ without their colours."""
+    """A circle, half a circle or a bar, so that the three can be told apart without their colours."""
     if kind == "said":
         return f'<circle class="said" cx="{x:g}" cy="{y:g}" r="6"/>'
     if kind == "else":

@@ -1,8 +1,8 @@
-"""``python -m lab.extras [--python python3.13 …] [--uv] [extra …]``: each extra installed alone does what it says.
+"""``python -m lab.extras [--python python3.13 …] [--uv] [extra …]``: checks that each extra works, installed alone.
 
 Builds the wheel, then makes an environment for each extra that has the wheel with that extra and nothing else, and runs
-a few lines that need it. The same lines in an environment without extras must fail and name the extra, so that none
-of them passes for want of needing it. Installs from the package index; nothing but loopback is called otherwise.
+a few lines that need it. The same lines in an environment without extras must fail and name the extra: this proves that
+they need it. Installs from the package index; otherwise nothing but loopback is called.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 HOME = Path(__file__).resolve().parents[1]
 
-# What each extra is for, in lines that fail without it.
+# For each extra, lines of code that need it.
 EXTRAS = {
     "config": """
 from pathlib import Path
@@ -127,7 +127,7 @@ EXTRAS["all"] = "".join(EXTRAS[name] for name in ("config", "prices", "otel"))
 
 
 class Outcome(NamedTuple):
-    """What an extra did, alone and missing."""
+    """The result for an extra. ``works``: the error with it, if any; ``missed``: the error without it."""
 
     extra: str
     works: str
@@ -150,7 +150,7 @@ def checked(done: subprocess.CompletedProcess[str]) -> str:
 
 
 class Workshop:
-    """Makes environments, by pip or by uv, of one interpreter."""
+    """Makes environments of one interpreter, with pip or with uv."""
 
     def __init__(self, folder: Path, python: str, uv: str | None) -> None:
         self.folder, self.python, self.uv = folder, python, uv
@@ -164,7 +164,7 @@ class Workshop:
         return built
 
     def environment(self, name: str, wanted: str) -> Path:
-        """The interpreter of a new environment with one thing installed."""
+        """Make an environment, install ``wanted`` in it, and return its interpreter."""
         place = self.folder / name
         made = place / ("Scripts" if os.name == "nt" else "bin") / "python"
         if self.uv:
@@ -183,7 +183,7 @@ class Workshop:
 
 
 def attempt(made: Path, lines: str, folder: Path) -> str:
-    """The last line of what went wrong, or nothing."""
+    """Run some lines, and return the last line of their error; empty if they succeed."""
     folder.mkdir()
     done = run(made, "-I", "-W", "error", "-", cwd=folder, given=lines)
     return (done.stderr.strip().splitlines() or ["no word"])[-1] if done.returncode else ""
@@ -212,8 +212,8 @@ def main(arguments: Sequence[str]) -> int:
             done = check(shop, wheel, bare, extra)
             bad = done.works or not done.missed
             wrong += bool(bad)
-            told = f"FAILS: {done.works}" if done.works else "works" if done.missed else "PASSES WITHOUT THE EXTRA"
-            print(f"{extra:10} {told}; {done.packages} packages, {done.seconds:.0f} s", flush=True)
+            verdict = f"FAILS: {done.works}" if done.works else "works" if done.missed else "PASSES WITHOUT THE EXTRA"
+            print(f"{extra:10} {verdict}; {done.packages} packages, {done.seconds:.0f} s", flush=True)
             print(f"{'':10} without it: {done.missed}", flush=True)
     return min(wrong, 1)
 

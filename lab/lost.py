@@ -1,7 +1,7 @@
-"""``python -m lab.lost docs/gateway.md``: the table of what is lost between which protocols, written between its marks.
+"""``python -m lab.lost docs/gateway.md``: writes the table of losses between protocols between the marks of the page.
 
-Each concept of the phrase book is said in every protocol that can say it, and that request is translated to every
-other one. What is only a matter of form is left out.
+Each concept of the phrase book is written in every protocol that has it, and that request is translated to every other
+protocol. Losses of form are left out.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ NAMES = {
     "bedrock-converse": "Converse",
 }
 WORDS = {"dropped": "lost", "approximated": "otherwise", "moved": "elsewhere"}
-"""By the kind of the loss, the worst first."""
+"""The word for each kind of loss, the worst first."""
 
 
 def losses(concept: Concept, source: str, target: str) -> set[str] | None:
-    """The kinds of what is lost on the way; None if the source cannot say it itself."""
+    """The kinds of losses in a translation of a concept; None if the source cannot express it itself."""
     speaker = dialect(source)
-    said, plain = speaker.encode_request(concept(source)), speaker.encode_request(BASE)
-    if _kinds(said.losses, plain.losses):
+    encoded, plain = speaker.encode_request(concept(source)), speaker.encode_request(BASE)
+    if _kinds(encoded.losses, plain.losses):
         return None
 
     def translated(body: object, headers: dict[str, str]) -> tuple[Loss, ...]:
         return translate_request(body, source=source, target=target, model="m", headers=headers).losses
 
-    return _kinds(translated(said.body, said.headers), translated(plain.body, plain.headers))
+    return _kinds(translated(encoded.body, encoded.headers), translated(plain.body, plain.headers))
 
 
 def _kinds(found: tuple[Loss, ...], anyway: tuple[Loss, ...]) -> set[str]:
@@ -45,7 +45,7 @@ def _kinds(found: tuple[Loss, ...], anyway: tuple[Loss, ...]) -> set[str]:
 
 
 def cell(concept: Concept, target: str) -> str:
-    """What becomes of it in this protocol, and of whose, if not of everybody's."""
+    """What is lost of a concept in this protocol; with the names of the sources, if not from all of them."""
     found: dict[str, list[str]] = {}
     able = 0
     for source in DIALECTS:
@@ -62,7 +62,7 @@ def cell(concept: Concept, target: str) -> str:
 
 
 def table() -> Iterator[str]:
-    """The lines of the table; what is lost nowhere has none."""
+    """The lines of the table, without concepts that are lost nowhere."""
     yield f"| said | to {' | to '.join(NAMES[name] for name in DIALECTS)} |"
     yield f"|---|{'---|' * len(DIALECTS)}"
     for concepts in CONCEPTS.values():
@@ -73,7 +73,7 @@ def table() -> Iterator[str]:
 
 
 def written(page: str) -> str:
-    """The page with the table of today."""
+    """The page with a new table."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return "\n".join([f"{before}{BEGIN}", *table(), f"{END}{after}"])

@@ -1,7 +1,7 @@
-"""``python -m lab.phrasebook``: docs/dialects.md, how each concept is said in each dialect.
+"""``python -m lab.phrasebook``: writes docs/dialects.md, which shows how each dialect expresses each concept.
 
-Nothing is written down here but the concepts: each cell is what the dialect's own encoder says, less what it says
-anyway, or the loss that it declares.
+Only the concepts are written here: each cell is the output of the dialect's own encoder, without what it writes for
+any request, or the loss that it declares.
 """
 
 from __future__ import annotations
@@ -127,14 +127,14 @@ CONCEPTS: dict[str, dict[str, Concept]] = {
 }  # fmt: skip
 
 
-def only(said: Any, anyway: Any) -> Any:
-    """What is said beyond what is said anyway."""
-    if is_dict(said) and is_dict(anyway):
-        return {k: only(v, anyway[k]) if k in anyway else v for k, v in said.items() if anyway.get(k, _NO) != v}
-    if is_list(said) and is_list(anyway):
-        rest = [item for index, item in enumerate(said) if index >= len(anyway) or item != anyway[index]]
-        return rest or said
-    return said
+def only(body: Any, anyway: Any) -> Any:
+    """The parts of a body that another body (``anyway``) does not have."""
+    if is_dict(body) and is_dict(anyway):
+        return {k: only(v, anyway[k]) if k in anyway else v for k, v in body.items() if anyway.get(k, _NO) != v}
+    if is_list(body) and is_list(anyway):
+        rest = [item for index, item in enumerate(body) if index >= len(anyway) or item != anyway[index]]
+        return rest or body
+    return body
 
 
 _NO = object()
@@ -143,16 +143,16 @@ _NO = object()
 def cell(name: str, concept: Concept, anyway: Encoded, basis: Encoded) -> str:
     speaker = dialect(name)
     try:
-        said = speaker.encode_request(concept(name))
-    except Exception as error:  # noqa: BLE001 - whatever a dialect raises is what the cell says
+        encoded = speaker.encode_request(concept(name))
+    except Exception as error:  # noqa: BLE001 - whatever a dialect raises is shown in the cell
         return f"refused: {error}"
-    losses = [loss for loss in said.losses if loss not in basis.losses]
-    body = only(said.body, anyway.body) if said.body != anyway.body else said.body
-    parts = [f"`{json.dumps(body, ensure_ascii=False)}`"] if body and said.body != anyway.body else []
-    if said.headers != anyway.headers:
-        parts.append(f"header `{', '.join(said.headers.keys() - anyway.headers.keys())}`")
-    if said.path != anyway.path:
-        parts.append(f"`{said.path}`")
+    losses = [loss for loss in encoded.losses if loss not in basis.losses]
+    body = only(encoded.body, anyway.body) if encoded.body != anyway.body else encoded.body
+    parts = [f"`{json.dumps(body, ensure_ascii=False)}`"] if body and encoded.body != anyway.body else []
+    if encoded.headers != anyway.headers:
+        parts.append(f"header `{', '.join(encoded.headers.keys() - anyway.headers.keys())}`")
+    if encoded.path != anyway.path:
+        parts.append(f"`{encoded.path}`")
     parts += [f"*{loss.kind}* `{loss.path}`: {loss.reason}" for loss in losses]
     return "<br>".join(part.replace("|", "\\|") for part in parts) or "as always"
 

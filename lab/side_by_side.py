@@ -1,6 +1,6 @@
-"""The picture of the README: one conversation as three protocols say it, the same parts joined by lines.
+"""The picture of the README: one conversation in three protocols, with lines between the same parts.
 
-``python -m lab.side_by_side docs/images/side_by_side.svg`` writes it. What stands in it is what the encoders write.
+``python -m lab.side_by_side docs/images/side_by_side.svg`` writes it. The JSON in it is the output of the encoders.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TITLES = {
     "openai-responses": "OpenAI Responses",
     "gemini": "Gemini",
 }
-PARTS = {  # the word by which a part is found on every wire, and its colour on light and on dark ground
+PARTS = {  # the word by which a part is found on every wire, and its colour on light and on dark background
     "You are terse.": ("#6f42c1", "#b794f6"),
     "Weather in Oslo?": ("#0b6e99", "#63b3ed"),
     "Let me look.": ("#1f7a3d", "#68d391"),
@@ -69,13 +69,13 @@ def column(name: str) -> Column:
 
 
 def _line_of(part: str, lines: Sequence[str]) -> int | None:
-    """The line that says a part; the call's argument is not the word in the question."""
+    """The index of the line that has a part. The argument ``Oslo`` of the call is not the ``Oslo`` in the question."""
     found = [place for place, line in enumerate(lines) if part in line and (part != "Oslo" or "Weather" not in line)]
     return found[0] if found else None
 
 
 def printed(value: Any, indent: str = "", before: str = "", after: str = "") -> Iterator[str]:
-    """JSON in few lines: what fits on one stays on one."""
+    """JSON in few lines: a value that fits on one line is not broken."""
     flat = json.dumps(value, ensure_ascii=False)
     is_object = is_dict(value)
     if len(indent + before + flat + after) <= LONGEST or not (is_object or is_list(value)):

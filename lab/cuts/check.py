@@ -45,7 +45,7 @@ WAYS = (COMPLETED, FAILED)
 
 
 class Cut(NamedTuple):
-    """A stream up to a cut. ``fed``: the events before the decoder knows the end of the bytes; ``tail``: those after."""
+    """A stream up to a cut. ``fed``: the events before the decoder learns of the end; ``tail``: those after."""
 
     name: str
     source: StreamState

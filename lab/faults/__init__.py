@@ -1,7 +1,7 @@
-"""The fault matrix: everything that can go wrong with a call, what must come of it, and a runner that looks.
+"""The fault matrix: everything that can go wrong with a call, the required outcome, and a runner that checks it.
 
 ``python -m lab.faults`` plays every fault in every dialect, in all four ways to make a call, in memory
-and over real sockets on loopback, prints the table and says what differs from it.
+and over real sockets on loopback, prints the table and each outcome that differs from it.
 """
 
 from .observe import CELLS, MEDIA, Seen, agrees, differences, expected, in_memory, make_call, observe

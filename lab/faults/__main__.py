@@ -1,4 +1,4 @@
-"""``python -m lab.faults [page]``: play the matrix and print it, or write the page anew."""
+"""``python -m lab.faults [page]``: play the matrix and print it, or update the tables of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a call, in the words of the table, and everything that must hold whatever the fault."""
+"""The outcome of a call in the words of the table, and the checks that must hold for every fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ECHO = "You said: one two three four"
 
 
 def outcome(call: Call) -> tuple[str, str, int]:
-    """What came of it, in the words of the table."""
+    """The outcome in the words of the table: the result, whether content was kept, and the number of attempts."""
     if call.error is None:
         assert call.response is not None
         return "answered", "", call.response.attempts
@@ -28,7 +28,7 @@ def outcome(call: Call) -> tuple[str, str, int]:
 
 
 def look(call: Call, way: str, dialect: str) -> Iterator[str]:
-    """Everything that must hold whatever the fault."""
+    """One sentence for each check that fails, of those that must hold for every fault."""
     yield from _look_at_bus(call)
     if way.endswith("stream"):
         yield from _look_at_events(call)
@@ -57,7 +57,7 @@ def _look_at_error(call: Call, dialect: str) -> Iterator[str]:
 def _look_at_events(call: Call) -> Iterator[str]:
     """A stream is grammatical and ends in ``message.complete``; one that failed before any content has no events.
 
-    What our own server says is known to us: an ``unknown`` event is one that was broken and is missing.
+    We know every event that our own server sends, so an ``unknown`` event is one that the decoder failed to read.
     """
     grammar = StreamGrammar()
     try:
@@ -75,9 +75,9 @@ def _look_at_events(call: Call) -> Iterator[str]:
 
 def _look_at_bus(call: Call) -> Iterator[str]:
     attempts = (call.error or call.response).attempts  # type: ignore[union-attr]
-    told = [(event.type, event.retry_count) for event in call.heard]
+    found = [(event.type, event.retry_count) for event in call.bus_events]
     want = [(kind, n) for n in range(attempts) for kind in ("llm.call_started", "llm.call_failed")]
     if call.error is None:
         want[-1] = ("llm.call_completed", attempts - 1)
-    if told != want:
-        yield f"the bus heard {told}"
+    if found != want:
+        yield f"the bus heard {found}"

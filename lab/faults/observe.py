@@ -1,4 +1,4 @@
-"""Play one fault in one dialect, one way, in one medium, and say what was seen."""
+"""Play one fault in one dialect, one way and one medium, and return what was observed."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["CELLS", "MEDIA", "Seen", "agrees", "differences", "expected", "in_me
 
 CONFIG = AdapterConfig("sk-fault-matrix", options={"region": "eu-west-1"})
 GUARD = 10.0
-"""Seconds after which a connection that still stands is a leak."""
+"""Seconds after which a connection that is still open counts as a leak."""
 
 
 class Seen(NamedTuple):
-    """What came of a call, in the words of the table, and what else was wrong with it."""
+    """The outcome of a call in the words of the table, and all other problems with it."""
 
     what: str
     kept: str
@@ -43,11 +43,11 @@ class Seen(NamedTuple):
 
 
 BACKOFF = (1.0, 2.0)
-"""Between attempts where nobody hints: one second, then two, with chance at its largest."""
+"""Seconds between attempts without a hint of the server, if the random part is at its largest."""
 
 
 def expected(row: Row, way: str) -> Seen:
-    """What the table promises."""
+    """The outcome that the table promises."""
     phrase = row.stream if way.endswith("stream") and row.stream is not None else row.complete
     head, comma, kept = phrase.partition(", ")
     what, _, times = head.partition(" ×")
@@ -56,7 +56,7 @@ def expected(row: Row, way: str) -> Seen:
 
 
 class Clock:
-    """A clock that only sleeping moves."""
+    """A clock that moves only when somebody sleeps."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -72,7 +72,7 @@ class Clock:
 
 
 def differences(row: Row, medium: str) -> tuple[list[str], int]:
-    """One sentence for each call that went otherwise than promised, and how many calls there were."""
+    """One sentence for each call whose outcome is not the promised one, and the number of calls."""
     seen = observe(row, medium)
     found = [
         f"{medium}, {dialect}, {way}: {row.name}: {_said(was)}, and not {_said(promised)}"
@@ -83,7 +83,7 @@ def differences(row: Row, medium: str) -> tuple[list[str], int]:
 
 
 def agrees(was: Seen, promised: Seen, *, burst: bool = False) -> bool:
-    """Whether it went as promised. In a burst, what came in one piece may have been repeated."""
+    """Whether the outcome is the promised one. In a burst, the number of attempts may differ."""
     if burst and was.attempts in range(1, 4):
         return (was._replace(attempts=1, waits=())) == (promised._replace(attempts=1, waits=()))
     return was == promised
@@ -99,7 +99,7 @@ def _said(seen: Seen) -> str:
 
 
 class Medium(NamedTuple):
-    """Where a call goes: what the client is given for it, and what must be true when it is over."""
+    """A server for a call: what the client needs to reach it, and a check for when the call is over."""
 
     url: str | None
     clock: Clock | None
@@ -109,7 +109,7 @@ class Medium(NamedTuple):
 
 @contextmanager
 def in_memory(row: Row, around: Callable[[Handler], Handler] | None = None) -> Generator[Medium]:
-    """``around`` may change what is answered."""
+    """A server in memory. ``around`` may wrap the handler that answers."""
     clock = Clock()
     answers = handler(Script(*_steps(row)))
     answers = around(answers) if around else answers
@@ -149,10 +149,10 @@ CELLS = [(dialect, way) for dialect in PROVIDERS for way in WAYS]
 
 
 def observe(row: Row, medium: str) -> dict[tuple[str, str], Seen]:
-    """Every dialect and every way: what was seen. In memory, a door that is no server's has no meaning."""
+    """The outcome for every dialect and way. A row with another ``door`` is not played in memory."""
     if medium == "memory":
         return {} if row.door else {cell: play(row, *cell, in_memory(row)) for cell in CELLS}
-    if row.seconds is not None:  # real seconds are waited for together
+    if row.seconds is not None:  # these wait for real seconds, so they run at the same time
         with ThreadPoolExecutor(8) as pool:
             waiting = {cell: pool.submit(_alone, row, *cell) for cell in CELLS}
             return {cell: future.result() for cell, future in waiting.items()}
@@ -169,7 +169,7 @@ def _alone(row: Row, dialect: str, way: str) -> Seen:
 
 
 def play(row: Row, dialect: str, way: str, place: AbstractContextManager[Medium]) -> Seen:
-    """Make one call, and look at it from all sides."""
+    """Make one call and check it."""
     call = make_call(row, dialect, way, place)
     return Seen(*outcome(call), tuple(call.waits), (*call.problems, *look(call, way, dialect)))
 
@@ -182,9 +182,9 @@ def make_call(
     config: AdapterConfig = CONFIG,
     *listeners: Callable[[Bus], object],
 ) -> Call:
-    """Make one call, and see that nothing of it is left. ``listeners`` are told the call's bus."""
+    """Make one call, and check that it leaves nothing open. ``listeners`` are called with the bus of the call."""
     call, bus = Call(), Bus()
-    bus.subscribe(call.heard.append)
+    bus.subscribe(call.bus_events.append)
     for listener in listeners:
         listener(bus)
     awaited = way.startswith("async")
@@ -219,7 +219,7 @@ def _steps(row: Row) -> tuple[Step, ...]:
 
 
 def _waiting(call: Call, clock: Clock | None, awaited: bool) -> Any:
-    """Remember how long is waited between attempts, and let only a clock of our own feel it."""
+    """A ``sleep`` for the client that notes the waits between attempts; it moves ``clock``, and never really waits."""
 
     def wait(seconds: float) -> None:
         call.waits.append(seconds)

@@ -1,4 +1,4 @@
-"""The matrix as a table, for people: printed with what was seen, and in a page that is otherwise written by hand."""
+"""The matrix as a table: printed with the results of a run, and in a page that is otherwise written by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ END = "<!-- generated: end -->"
 
 
 def page() -> Iterator[str]:
-    """What stands between the marks: the promises."""
+    """The lines between the marks of the page: the promised outcomes."""
     cells = len(PROVIDERS) * len(WAYS)
     calls = sum(cells * (1 if row.door else len(MEDIA)) for row in ROWS.values())
     yield f"{len(ROWS)} faults × {len(PROVIDERS)} dialects × complete and stream × async and sync, in memory and over"
@@ -34,14 +34,14 @@ def waits(row: Row) -> str:
 
 
 def rewrite(path: Path) -> str:
-    """The page as it should be: what stands outside the marks is left alone."""
+    """The page with a new table between its marks."""
     before, _, rest = path.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     return "\n".join([f"{before}{BEGIN}\n", *page(), "", END]) + after
 
 
 def table(agreed: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """For a terminal: each fault, what was promised, and how many of the calls met it."""
+    """The table for a terminal: each fault, its promised outcome, and how many of the calls had it."""
     yield f"{'the server':<54} {'complete':<20} {'stream':<24} {'waits':<10} as promised"
     for chapter, rows in CHAPTERS.items():
         yield f"-- {chapter}"

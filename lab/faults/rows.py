@@ -1,7 +1,7 @@
-"""The table: what a server does, and what must come of it by the rules of errors and retries, whoever the provider is.
+"""The table: what a server does, and the outcome that the rules of errors and retries require of every provider.
 
-What a caller meets is one phrase: ``answered`` or the class of an error, how many attempts were made where it was not
-one, ``kept`` if a failed call still shows what had come.
+The outcome for the caller is one phrase: ``answered`` or the class of an error, the number of attempts if it was not
+one, and ``kept`` if the error has the content that came before it.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ TOOL = ToolDefinition(
 
 
 class Row(NamedTuple):
-    """One fault. Where it does not say otherwise, a stream meets the same as a whole answer."""
+    """One fault. Without ``stream``, streams have the same outcome as whole answers."""
 
     name: str
     steps: Step | tuple[Step, ...]
     complete: str
     stream: str | None = None
     waits: tuple[float, ...] | None = None
-    """Seconds between the attempts; None is our own backoff."""
+    """Seconds between the attempts; None means our own backoff."""
     seconds: float | None = None
-    """The call's time limit, where it matters."""
+    """The time limit of the call, if the fault needs one."""
     tools: tuple[ToolDefinition, ...] = ()
     burst: bool = False
-    """Whether the attempts depend on the network: what comes in one piece was not delivered, and may be repeated."""
+    """Whether the attempts depend on the network: an error that arrives together with the content may be retried."""
     door: Literal["", "deaf", "tls"] = ""
-    """Another door than the server's: one where nobody listens, or one that is asked for TLS. Not in memory."""
+    """Another address than the server's: one on which nobody listens, or ``https:``. Such a row is not for memory."""
 
 
 def fail(status: int, fault: Fault = "none", **headers: str) -> Step:
-    """The provider's own body under a status."""
+    """An error with a status and the body that the provider sends with it."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return Step(act="fail", status=status, fault=fault, headers=names)
 
 
 def busy(**headers: str) -> Step:
-    """A 503 that speaks of overload: without such words it is an overload to some dialects only."""
+    """A 503 whose message says that the service is overloaded; some dialects need these words to recognise it."""
     return replace(fail(503, "none", **headers), message="The service is overloaded.")
 
 

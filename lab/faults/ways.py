@@ -17,7 +17,7 @@ from interlingua.types.response import Response
 __all__ = ["PROVIDERS", "WAYS", "Call", "async_complete", "async_stream", "complete", "stream"]
 
 PROVIDERS = {
-    # dialect             a provider that speaks it
+    # dialect             a provider that uses it
     "anthropic-messages": "anthropic",
     "openai-chat": "openai-chat",
     "openai-responses": "openai",
@@ -28,11 +28,11 @@ PROVIDERS = {
 
 
 class Call:
-    """One call and what came of it."""
+    """One call and its outcome."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.heard: list[CallEvent] = []
+        self.bus_events: list[CallEvent] = []
         self.waits: list[float] = []
         self.response: Response | None = None
         self.error: AdapterError | None = None
@@ -62,7 +62,7 @@ def stream(client: Client, request: Request, call: Call) -> None:
 
 
 def _awaited(way: Callable[..., Any]) -> Callable[[AsyncClient, Request, Call], None]:
-    """Run in an event loop of its own, and see that it leaves no task behind."""
+    """The call in an event loop of its own, with a check that it leaves no task behind."""
 
     async def play(client: AsyncClient, request: Request, call: Call) -> None:
         try:

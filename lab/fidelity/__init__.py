@@ -1,8 +1,8 @@
-"""The fidelity report: every recorded exchange of a directory replayed through every dialect, and what came of it.
+"""The fidelity report: replays every recorded exchange of a directory through every dialect, and counts what changes.
 
 ``python -m lab.fidelity CORPUS_DIR`` measures each dialect on its own traffic (decoding, exact round
 trips, edits, streams, errors, usage, residue) and each ordered pair of dialects (translation, validity, losses). All of
-it is generic over ``DIALECTS``: the tables here know wire places, never how a dialect works.
+it is generic over ``DIALECTS``: the tables here know places on the wire, but not how a dialect works.
 """
 
 from lab.fidelity.bars import Verdict, verdicts

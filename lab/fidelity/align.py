@@ -1,4 +1,4 @@
-"""Two lists that say nearly the same: which element answers which, found by the cheapest alignment."""
+"""Matches the elements of two similar lists, by the alignment with the least cost."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from lab.fidelity.trees import is_blank, leaves, pattern
 __all__ = ["Match", "align"]
 
 Match: TypeAlias = tuple[int | None, int | None]
-"""The places of an element on both sides; None where it has no counterpart."""
+"""The indexes of an element in both lists; None in the list that has no counterpart."""
 
 LARGEST = 40_000
-"""Above so many cells the lists are matched by position: no recorded conversation comes near."""
+"""Lists with more cells than this are matched by position. No recorded conversation has nearly as many."""
 RETURNED = 0.1
-"""What it costs that an element which was given up in one place stands in another."""
+"""The cost of adding an element that was given up in another place."""
 OTHER_KIND = 3.0
-"""What it costs to answer a message of another role, or a block of another type."""
+"""The cost of matching a message with one of another role, or a block with one of another type."""
 
 
 def align(before: Sequence[Json], after: Sequence[Json], given_up: Collection[int] = ()) -> list[Match]:
     """The elements of two lists, in order, matched at the least cost.
 
-    ``given_up`` are places of ``before`` that a Loss declares gone: leaving them out costs nothing.
+    ``given_up`` are indexes of ``before`` that a Loss declares dropped or moved: leaving them out costs nothing.
     """
     head = 0
     while head < min(len(before), len(after)) and head not in given_up and before[head] == after[head]:
@@ -77,7 +77,7 @@ def weight(one: Bag) -> float:
 
 
 def distance(one: Bag, other: Bag) -> float:
-    """What differs: what is gone counts whole, what is new half."""
+    """The cost of matching two elements: 1 for each leaf that is gone, a half for each that is new."""
     return (one - other).total() + (other - one).total() / 2 + (OTHER_KIND if kind(one) != kind(other) else 0.0)
 
 
@@ -86,7 +86,7 @@ def kind(one: Bag) -> frozenset[Json]:
 
 
 def _cheapest(mine: list[Bag], theirs: list[Bag], drop: list[float], add: list[float]) -> list[Match]:
-    """Dynamic programming over prefixes, then the way back."""
+    """The cheapest matches, by dynamic programming over prefixes."""
     table = [[0.0] * (len(theirs) + 1) for _ in range(len(mine) + 1)]
     change = [[distance(one, other) for other in theirs] for one in mine]
     for i in range(len(mine) + 1):

@@ -1,6 +1,6 @@
-"""The bars: what the numbers must reach, as data.
+"""The bars: the shares that the measures must reach, as data.
 
-A bar of an issue is strict. A bar of a law lets pass what ``reasons.py`` explains.
+A bar with ``excusable`` also accepts failures that ``reasons.py`` explains; any other is strict.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def verdict(tally: Tally, where: str, bar: Bar) -> Verdict:
 
 
 def _excused(tally: Tally, where: str, measure: str) -> int:
-    """How many failing records have a reason for each of their faults."""
+    """The number of failing records for which every fault has a reason."""
     faults = [failure for failure in tally.failures if (failure.where, failure.measure) == (where, measure)]
     open_cases = {failure.record for failure in faults if reason_for(failure) is None}
     return len({failure.record for failure in faults} - open_cases)
@@ -105,7 +105,7 @@ def _excused(tally: Tally, where: str, measure: str) -> int:
 def residue_share(
     tally: Tally, name: str, kind: str, parts: tuple[str, ...] = ("requests", "responses")
 ) -> tuple[float, float]:
-    """The share of leaves of a kind, of all leaves and of those that are not null."""
+    """The share of a kind among all leaves, and among those that are not null."""
     return _share(tally, name, kind, parts, ""), _share(tally, name, kind, parts, ", not null")
 
 

@@ -22,20 +22,20 @@ PAGE = Path("docs/fidelity.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command and return its exit code."""
     parser = _parser()
-    said = parser.parse_args(arguments)
-    if not said.corpus.is_dir() or not corpus_files(said.corpus):
-        parser.error(f"{said.corpus} holds no recordings (*.jsonl or *.jsonl.gz)")
-    names = tuple(name for name in str(said.dialects).split(",") if name)
-    options = Options(said.corpus, names, said.pairs, said.sample, said.workers)
+    given = parser.parse_args(arguments)
+    if not given.corpus.is_dir() or not corpus_files(given.corpus):
+        parser.error(f"{given.corpus} holds no recordings (*.jsonl or *.jsonl.gz)")
+    names = tuple(name for name in str(given.dialects).split(",") if name)
+    options = Options(given.corpus, names, given.pairs, given.sample, given.workers)
     report = measure(options, show)
     found = verdicts(report)
-    if said.json:
+    if given.json:
         print(msgspec.json.format(msgspec.json.encode(as_json(report, found))).decode())
     else:
-        print(as_text(report, found, list_failures=said.list_failures))
-    page = said.out or (PAGE if _is_full(options) and PAGE.parent.is_dir() else None)
+        print(as_text(report, found, list_failures=given.list_failures))
+    page = given.out or (PAGE if _is_full(options) and PAGE.parent.is_dir() else None)
     if page is not None:
         page.write_text(as_markdown(report, found), encoding="utf-8")
         print(f"written: {page}", file=sys.stderr)
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_full(options: Options) -> bool:
-    """Only a run over everything replaces the page unasked."""
+    """Whether a run covers everything: only then it writes the page without ``--out``."""
     return options.pairs and not options.dialects and options.sample is None
 
 

@@ -17,7 +17,7 @@ OWN_INVALID = "requests valid as recorded"
 
 
 def as_text(report: Report, found: list[Verdict], *, list_failures: bool = False) -> str:
-    """Tables, what failed, and the bars."""
+    """The report as text: tables, failures and bars."""
     return "\n".join(_lines(report, found, list_failures=list_failures))
 
 
@@ -36,7 +36,7 @@ def _lines(report: Report, found: list[Verdict], *, list_failures: bool) -> Iter
 
 
 def drawn(table: Table) -> Iterator[str]:
-    """A table in columns; the first is flush left."""
+    """The lines of a table; the first column is aligned left, the others right."""
     widths = [max(len(row[column]) for row in [table.head, *table.rows]) for column in range(len(table.head))]
     for row in [table.head, *table.rows]:
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
@@ -44,7 +44,7 @@ def drawn(table: Table) -> Iterator[str]:
 
 
 def _kinds(report: Report) -> Iterator[str]:
-    """What failed by kind, with an example; requests that were invalid as recorded are only counted."""
+    """The kinds of failures, each with an example, without requests that were invalid as recorded."""
     found = [case for case in cases(report) if case.measure != OWN_INVALID]
     for case in found[:MOST_KINDS]:
         first = case.failures[0]
@@ -67,7 +67,7 @@ def _bars(found: list[Verdict]) -> Iterator[str]:
 
 
 def as_json(report: Report, found: list[Verdict]) -> dict[str, Any]:
-    """Everything, as one JSON value."""
+    """The whole report as one JSON value."""
     return {
         "corpus": str(report.options.corpus),
         "seconds": round(report.seconds, 1),

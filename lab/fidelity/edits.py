@@ -1,7 +1,7 @@
-"""Which canonical leaves can be changed alone, and how: the edits of law 10. How they must show is in ``shows.py``.
+"""The edits of law 10: which canonical leaves can be changed alone, and to what. The check is in ``shows.py``.
 
-Per record up to `EDITS` leaves are changed, one at a time, chosen by a hash of the record's id among the kinds of leaf
-that it has.
+In each record up to `EDITS` leaves are changed, one at a time, chosen by a hash of the record's id among the kinds of
+leaf that it has.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["Edit", "chosen", "editable", "kind_of", "put"]
 EDITS = 4
 Path: TypeAlias = tuple[str | int, ...]
 
-# Closed vocabularies and what only repeats another field: changing these alone means something else, or nothing.
+# Closed vocabularies, and fields that repeat another one: changing one of these alone means something else, or nothing.
 CLOSED = frozenset({"role", "kind", "mode", "display", "dialect", "raw_stop_reason", "extras", "incomplete"})
-# The names of a provider's own tools are its words; their ids pair a call with its result, often in one wire object.
+# The names of hosted tools are words of the provider; their ids pair a call with its result, often in one wire object.
 FIXED = frozenset(
     {
         ("ServerToolUseBlock", "name"),
@@ -40,11 +40,11 @@ FIXED = frozenset(
 
 
 def _another(words: Sequence[str]) -> dict[str, str]:
-    """For each word the next one, and for the last the first."""
+    """The next word for each word, and the first for the last."""
     return dict(zip(words, (*words[1:], words[0]), strict=True))
 
 
-# Words: what to say instead.
+# Words: the new word for each.
 SWAPS: dict[str, dict[str, str]] = {
     "stop_reason": {"end_turn": "max_tokens", "tool_use": "max_tokens", "max_tokens": "end_turn"},
     "effort": {"low": "high", "medium": "high", "high": "low"},
@@ -54,7 +54,7 @@ SWAPS: dict[str, dict[str, str]] = {
     **{name: _another(words[:-1]) for name, words in PARAMETERS.items() if words[-1] == UNKNOWN_WORD},
     "service_tier": {},
 }
-# Texts: what to add, so that ids stay ids and base64 stays base64.
+# Texts: what to add before or after them, so that ids stay ids and base64 stays base64.
 BEFORE = {"data": "AAAA", "signature": "AAAA"}
 AFTER = {
     "name": "_x",
@@ -67,16 +67,16 @@ AFTER = {
     "betas": "-x",
     "allowed": "_x",
 }
-# Numbers that have a range: a value within it.
+# Numbers with a range: two values within it.
 SHARES = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
 WITHIN: dict[str, tuple[float, float]] = dict.fromkeys(SHARES, (0.5, 0.25))
-# Of JSON Schemas only prose is changed: another type or bound would be another schema.
+# In JSON Schemas only prose is changed: another type or bound would be another schema.
 SCHEMAS = frozenset({"input_schema", "output_schema"})
 PROSE = frozenset({"description", "title"})
 
 
 class Edit(NamedTuple):
-    """One leaf, what it says and what it shall say."""
+    """A leaf, its old value and its new one."""
 
     path: Path
     rule: str
@@ -107,7 +107,8 @@ def editable(value: Json, path: Path = ()) -> Iterator[Edit]:
 
 
 def _stale(value: Struct, name: str) -> bool:
-    """The text of arguments that an object says too: the object wins. And why an answer with an open call stopped."""
+    """Whether changing a field has no effect or more than one: the text of arguments that are an object, too, and the
+    stop reason of an answer with an unfinished call."""
     if name == "stop_reason" and isinstance(value, Response):
         return any(block.incomplete for block in value.content)  # for another reason the call would be left out
     if name != "input_text" or not isinstance(value, ToolUseBlock):
@@ -141,7 +142,7 @@ def _leaf(value: Json, path: Path) -> Iterator[Edit]:
 
 
 def chosen(record: str, value: Json) -> Iterator[Edit]:
-    """The edits of one record: a few kinds of leaf, one leaf of each."""
+    """The edits of one record: one leaf for each of a few kinds."""
     kinds: dict[str, list[Edit]] = {}
     for edit in editable(value):
         kinds.setdefault(kind_of(edit), []).append(edit)
@@ -150,14 +151,14 @@ def chosen(record: str, value: Json) -> Iterator[Edit]:
 
 
 def kind_of(edit: Edit) -> str:
-    """The kind of place: its path without positions, and not into plain JSON."""
+    """The kind of a leaf: its path without indexes, and without steps inside plain JSON."""
     steps = [str(step) for step in edit.path if isinstance(step, str)]
     ends = [index for index, step in enumerate(steps) if step in {"input", "metadata", "value", "raw", *SCHEMAS}]
     return "/".join(steps[: ends[0] + 1] if ends else steps)
 
 
 def put(value: Any, path: Path, new: Json) -> Any:
-    """A copy of a canonical value with another leaf."""
+    """A copy of a canonical value with a new value at a path."""
     if not path:
         return new
     step, rest = path[0], path[1:]

@@ -1,13 +1,13 @@
-"""Law 8 by generic diff: what a translation changed, against the losses that it declared.
+"""Law 8 by a generic diff: compares what a translation changed with the losses that it declared.
 
-``before`` is what A's decoder read, ``after`` what B's decoder reads in B's body; both without what is on no wire.
+``before`` is what A's decoder read, ``after`` what B's decoder reads in B's body; both without fields that no wire has.
 
 - Every leaf of ``before`` that is not blank must be equal in ``after`` at its place, or lie under the path of a Loss.
   Lists are aligned, since a dropped or moved element, or an added turn, shifts what follows.
-- What is only in ``after`` needs a Loss: one that covers its place, one of kind added in the same list or below, one of
-  kind approximated on the list or an element of it, or one of kind moved whose element said what the new one says.
-- What a Loss says was moved must be somewhere in ``after``.
-- A Loss whose place came through unchanged, or that names no place, is over-declared.
+- A value that is only in ``after`` needs a Loss: one that covers its place, one of kind added in the same list or
+  below, one of kind approximated on the list or one of its elements, or one of kind moved for the same content.
+- A value that a Loss calls moved must be somewhere in ``after``.
+- A Loss is over-declared if the value at its path is unchanged, or if there is none.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from lab.oracles.leaves import is_array, is_object
 __all__ = ["Comparison"]
 
 CARRIED = ("text", "data", "url", "file_id", "tool_use_id")
-"""What a moved element must still say somewhere."""
+"""The fields of a moved element that must be found somewhere."""
 TAGS = ("type", "role", "kind")
-"""What tells nothing about where something came from."""
+"""Fields that are no evidence of where a value came from."""
 
 
 class Comparison:
@@ -72,7 +72,7 @@ class Comparison:
     # ---------------------------------------------------------------------------------------------- verdicts
 
     def undeclared(self) -> list[Fault]:
-        """What is gone or other, and no Loss says so."""
+        """A fault for each leaf that is gone or changed without a Loss."""
         silent = [found for found in self.changed if not self._declared(found.path)]
         faults = [Fault(f"{_what(found)} {pattern(found.path)}", str(found)) for found in silent]
         return [*faults, *self._vanished()]
@@ -81,31 +81,31 @@ class Comparison:
         return any(loss.path and covers(loss.path, path) for loss in self.losses)
 
     def _vanished(self) -> Iterator[Fault]:
-        """What was declared moved, and is nowhere."""
-        said = [text for _, text in texts(self.after)] if self.moved else []
-        exact = set(said)
+        """A fault for each text that was declared moved, and is nowhere."""
+        found = [text for _, text in texts(self.after)] if self.moved else []
+        exact = set(found)
         for root, value in self.moved.items():
             for path, leaf in texts(value, root):
                 if path.rsplit("/", 1)[-1] not in CARRIED or leaf in exact or self._dropped(path):
                     continue
-                if not any(leaf in text for text in said):
+                if not any(leaf in text for text in found):
                     yield Fault(f"moved to nowhere {pattern(path)}", f"{path}: {leaf[:80]!r}")
 
     def _dropped(self, path: str) -> bool:
         return any(loss.kind in ("dropped", "approximated") and covers(loss.path, path) for loss in self.losses)
 
     def additions(self) -> list[Fault]:
-        """What is new, and no Loss says so."""
+        """A fault for each value that is new without a Loss."""
         return [
             Fault(f"added {pattern(found.path)}", str(found))
             for found in self.new
             if not is_blank(found.after)
             and not self._announced(found.path.removesuffix("/+"))
-            and not self._came(found.after)
+            and not self._was_moved(found.after)
         ]
 
     def _announced(self, place: str) -> bool:
-        """Whether a Loss speaks of the place, or of the list in which something is new."""
+        """Whether a Loss covers a place, or the list in which the new value is."""
         for loss in self.losses:
             if loss.path and covers(loss.path, place):
                 return True
@@ -114,16 +114,16 @@ class Comparison:
                 return True
         return False
 
-    def _came(self, new: Json) -> bool:
-        """Whether all that something new says was said by what was moved."""
+    def _was_moved(self, new: Json) -> bool:
+        """Whether all texts of a new value are texts of moved values."""
         if new in self.moved.values():
             return True
-        said = [text for path, text in texts(new) if path.rsplit("/", 1)[-1] not in TAGS]
-        told = [leaf for value in self.moved.values() for _, leaf in texts(value)] if said else []
-        return bool(said) and all(any(text in leaf or leaf in text for leaf in told) for text in said)
+        added = [text for path, text in texts(new) if path.rsplit("/", 1)[-1] not in TAGS]
+        moved = [leaf for value in self.moved.values() for _, leaf in texts(value)] if added else []
+        return bool(added) and all(any(text in leaf or leaf in text for leaf in moved) for text in added)
 
     def over_declared(self) -> list[Fault]:
-        """Losses of what came through, or was never there."""
+        """A fault for each Loss of a value that is unchanged, or that never existed."""
         return [
             Fault(f"{why}: {loss.kind} {pattern(loss.path)}", f"{loss.path}: {loss.reason}")
             for loss in self.losses
@@ -143,7 +143,7 @@ class Comparison:
         return "came through" if self._through(loss.path) and not self._passed(loss) else None
 
     def _passed(self, loss: Loss) -> bool:
-        """Two that change places are both moved, though one of them can be said to have stayed."""
+        """Whether a Loss is for one of two elements that changed places: the alignment sees only one as moved."""
         home = loss.path.rpartition("/")[0]
         beside = [path for path in self.moved if path.rpartition("/")[0] == home and path != loss.path]
         return loss.kind == "moved" and any(not self._through(path) for path in beside)
@@ -162,7 +162,7 @@ def texts(value: Json, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def at(value: Json, path: str) -> Json:
-    """The value at a path; ABSENT where there is none. A key may hold slashes."""
+    """The value at a path; ABSENT if there is none. A key may have slashes."""
     if not path:
         return value
     if is_array(value):

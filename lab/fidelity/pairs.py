@@ -1,4 +1,4 @@
-"""Ordered pairs of dialects: every recorded request of one, said in the other and read again."""
+"""Ordered pairs of dialects: every recorded request of one is written in the other and read again."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CASE = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 
 
 def pair_name(source: str, target: str) -> str:
-    """How a pair is called in the report."""
+    """The name of a pair in the report."""
     return f"{source} -> {target}"
 
 
 def measure_pairs(tally: Tally, record: Record, request: Request, targets: Sequence[str]) -> None:
-    """Say a request in every other dialect."""
+    """Translate a request to every other dialect, and measure the result."""
     own, _ = oracle_faults(record.request, record.dialect)
     tally.check(record.dialect, "requests valid as recorded", record.id, own)
     if request.model is None and record.hosted_model is not None:
@@ -42,7 +42,7 @@ def measure_pairs(tally: Tally, record: Record, request: Request, targets: Seque
 
 
 def measure_pair(tally: Tally, record: Record, request: Request, before: Json, target: str, *, invalid: bool) -> None:
-    """Translate, ask the oracle, read again, compare."""
+    """Translate a request to one dialect, have the oracle judge it, read it again, and compare."""
     pair = pair_name(record.dialect, target)
     measure = "translated (recorded body is not valid)" if invalid else "translated"
     encoded = tally.attempt(pair, measure, record.id, lambda: codec(target).encode_request(request))
@@ -58,7 +58,7 @@ def measure_pair(tally: Tally, record: Record, request: Request, before: Json, t
 
 
 def reread(target: str, encoded: Encoded, request: Request) -> Request:
-    """What the target reads in the body that we wrote. A URL cannot leave unsaid whether to stream."""
+    """The request that the target reads in the body that we wrote. ``stream=None`` cannot be expressed in a URL."""
     model, stream = called(target, encoded.path)
     unsaid = stream is False and request.stream is None
     return codec(target).decode_request(encoded.body, encoded.headers, model, None if unsaid else stream)
@@ -78,7 +78,7 @@ def count_losses(tally: Tally, pair: str, encoded: Encoded) -> None:
 
 
 def oracle_faults(body: Json, dialect: str) -> tuple[list[Fault], list[Fault]]:
-    """What the official SDK and the ordering rules say against a body, and what they only warn of."""
+    """The faults that the official SDK and the ordering rules find in a body, and their warnings."""
     if dialect not in JUDGED:
         return [], []
     found = caught(lambda: [Fault(kind_of(line), line) for line in problems(body, dialect)])
@@ -87,6 +87,6 @@ def oracle_faults(body: Json, dialect: str) -> tuple[list[Fault], list[Fault]]:
 
 
 def kind_of(line: str) -> str:
-    """A complaint without positions and values."""
-    place, _, told = _INDEX.sub("[*]", line).partition(": ")
-    return f"{place}: {_CASE.sub('…', told)}"[:140]
+    """A complaint without indexes and values."""
+    place, _, text = _INDEX.sub("[*]", line).partition(": ")
+    return f"{place}: {_CASE.sub('…', text)}"[:140]

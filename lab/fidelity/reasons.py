@@ -1,7 +1,7 @@
-"""What people have to say about the numbers: the named normalisations, and why a remaining case remains.
+"""Explanations written by people: the named normalisations, and the reasons for the remaining failures.
 
 A normalisation maps one JSON shape at one kind of path to another, never removes a value that is not null, and says why
-the provider cannot tell the difference. Three names at most, over all dialects.
+the provider cannot tell the difference. There are at most three, over all dialects.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NORMALISATIONS: tuple[Normalisation, ...] = ()
 
 
 class Reason(NamedTuple):
-    """Explains failures. An empty field fits all; ``where`` and ``record`` are beginnings, ``kind`` is a part."""
+    """A reason for failures. An empty field matches all; ``where`` and ``record`` match beginnings, ``kind`` a part."""
 
     why: str
     where: str = ""
@@ -36,7 +36,7 @@ class Reason(NamedTuple):
     record: str = ""
 
     def fits(self, failure: Failure) -> bool:
-        """Whether this is why."""
+        """Whether this is the reason for a failure."""
         return (
             failure.where.startswith(self.where)
             and self.measure in ("", failure.measure)

@@ -1,4 +1,4 @@
-"""The recordings: which file holds what, and one exchange as the measures want to see it."""
+"""The recordings: which file holds which protocol, and one exchange in the form that the measures need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Record", "called", "corpus_files", "file_protocol", "has_history", "
 
 
 class Source(NamedTuple):
-    """A protocol of the corpus: the dialect that speaks it, and the URL paths of generation."""
+    """A protocol of the corpus: the dialect for it, and the URL paths of its endpoints for generation."""
 
     dialect: str
     generation: re.Pattern[str]
@@ -29,7 +29,7 @@ def _source(dialect: str, generation: str) -> Source:
     return Source(dialect, re.compile(generation))
 
 
-# Read by the record's `dialect`, else by the name of its file. What is not here is reported as not covered.
+# By the `dialect` of a record, else by the name of its file. A protocol that is missing is reported as not covered.
 SOURCES: dict[str, Source] = {
     "anthropic-messages": _source("anthropic-messages", r"/messages$|:(streamRawPredict|rawPredict)$"),
     "openai-chat": _source("openai-chat", r"/completions$"),
@@ -50,7 +50,7 @@ ERROR_DIALECTS: dict[str, str] = {
     "bedrock": "bedrock-converse",
     "cohere": "",
 }
-# Where a request keeps its history: the requests of other endpoints (counting tokens, …) that have one are decoded too.
+# The keys of a request's history. Requests of other endpoints (counting tokens, …) that have one are decoded, too.
 HISTORY: dict[str, tuple[str, ...]] = {
     "anthropic-messages": ("messages",),
     "openai-chat": ("messages",),
@@ -59,18 +59,18 @@ HISTORY: dict[str, tuple[str, ...]] = {
     "ollama": ("messages", "prompt"),
     "bedrock-converse": ("messages",),
 }
-# Protocols that say the model, and whether to stream, in the URL.
+# Protocols that have the model, and whether to stream, in the URL.
 CALLED: dict[str, re.Pattern[str]] = {
     "gemini": re.compile(r"/models/(?P<model>.+):(?P<verb>\w+)(?:\?|$)"),
     "bedrock-converse": re.compile(r"/model/(?P<model>.+)/(?P<verb>converse(?:-stream)?)$"),
 }
-# Hosts that say in the URL the model that the protocol has in the body: needed where a request goes elsewhere.
+# Hosts that have the model in the URL instead of the body: needed to translate a request to another protocol.
 HOSTED = re.compile(r"/deployments/([^/]+)/|/models/([^/:]+):(?:streamRawPredict|rawPredict)$")
 STREAM_VERBS = {"streamGenerateContent": True, "generateContent": False, "converse-stream": True, "converse": False}
 
 
 class Record(NamedTuple):
-    """One exchange. At most one of ``whole``, ``stream`` and ``error`` (status, body) is there."""
+    """One exchange. At most one of ``whole``, ``stream`` and ``error`` (status, body) is set."""
 
     id: str
     dialect: str
@@ -92,7 +92,7 @@ def corpus_files(directory: Path) -> list[Path]:
 
 
 def read_lines(path: Path) -> list[bytes]:
-    """The lines of a file that hold something."""
+    """The lines of a file that are not blank."""
     held = path.read_bytes()
     lines = (gzip.decompress(held) if path.suffix == ".gz" else held).split(b"\n")
     return [line for line in lines if line.strip()]
@@ -104,7 +104,7 @@ def file_protocol(path: Path) -> str:
 
 
 def called(dialect: str, path: str | None) -> tuple[str | None, bool | None]:
-    """``(model, stream)`` where a protocol has them in the URL."""
+    """``(model, stream)`` from the URL path, for protocols that have them there; else None for both."""
     found = CALLED[dialect].search(path) if path and dialect in CALLED else None
     if found is None:
         return None, None
@@ -182,5 +182,5 @@ def _frame(event: dict[str, Any]) -> bytes:
 
 
 def has_history(record: Record) -> bool:
-    """Whether a request can be read as one for an answer."""
+    """Whether a request has a history, so that it can be decoded as a request for an answer."""
     return is_object(record.request) and any(key in record.request for key in HISTORY.get(record.dialect, ()))

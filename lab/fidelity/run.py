@@ -1,4 +1,4 @@
-"""The run: all files of a directory, cut into pieces of work, measured on as many cores as wanted."""
+"""The run: divides all files of a directory into pieces of work, and measures them in several processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lab.oracles.leaves import is_object
 __all__ = ["CORPUS", "Options", "Progress", "Report", "measure"]
 
 CORPUS = "corpus"
-"""The place of counts that belong to no dialect."""
+"""The ``where`` of counts that belong to no dialect."""
 PIECE = 40
 
 
@@ -37,7 +37,7 @@ class Options(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What was found."""
+    """The result of a run."""
 
     options: Options
     dialects: tuple[str, ...]
@@ -54,7 +54,7 @@ class Report(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Some records of one file. Every ``stride``-th is translated, none if it is 0."""
+    """Some records of one file. Every ``stride``-th of them is translated, none if it is 0."""
 
     file: str
     first: int
@@ -70,7 +70,7 @@ class Progress(NamedTuple):
 
 
 def measure(options: Options, progress: Callable[[Progress], object] = lambda _: None) -> Report:
-    """Replay everything."""
+    """Replay all recordings, and report."""
     start, tally, files = time.monotonic(), Tally(), dict[str, int]()
     dialects = tuple(loadable(tally, options.dialects or tuple(DIALECTS)))
     work: list[Work] = []
@@ -89,7 +89,7 @@ def measure(options: Options, progress: Callable[[Progress], object] = lambda _:
 
 
 def loadable(tally: Tally, names: Iterable[str]) -> Iterator[str]:
-    """The dialects that can be imported; one that cannot is a failure, not the end."""
+    """The dialects that can be imported. One that cannot is a failure in the tally, and does not end the run."""
     for name in names:
         try:
             codec(name)
@@ -110,7 +110,7 @@ Mapped = Callable[[Callable[[Work], tuple[Work, Tally]], list[Work]], Iterable[t
 
 @contextmanager
 def mapped(workers: int) -> Generator[Mapped, None, None]:
-    """How to run pieces of work: here, or in processes of their own."""
+    """A ``map`` for pieces of work: in this process, or in several."""
     if workers <= 1:
         yield map
         return
@@ -119,7 +119,7 @@ def mapped(workers: int) -> Generator[Mapped, None, None]:
 
 
 def measure_work(work: Work) -> tuple[Work, Tally]:
-    """The tally of some records. Whatever a record holds, the run goes on."""
+    """The tally of some records. A record that cannot be read does not end the run."""
     tally = Tally()
     for number, line in enumerate(work.lines, work.first):
         try:

@@ -45,7 +45,7 @@ def decoded_request(record: Record) -> Request:
 
 
 def wire_of(encoded: Encoded) -> Json:
-    """Everything an encoder says, as one tree."""
+    """Everything that an encoder writes, as one tree."""
     return {"body": encoded.body, "headers": encoded.headers, "path": encoded.path}
 
 
@@ -100,7 +100,7 @@ def betas(header: str) -> list[str]:
 
 
 def losses(encoded: Encoded) -> list[Fault]:
-    """The same dialect loses nothing."""
+    """A fault for the first loss: writing a request in its own dialect must lose nothing."""
     return [Fault(f"loss at {pattern(loss.path)}", f"{loss.path}: {loss.reason}") for loss in encoded.losses[:1]]
 
 
@@ -108,7 +108,7 @@ def losses(encoded: Encoded) -> list[Fault]:
 
 
 def measure_whole(tally: Tally, record: Record) -> None:
-    """Read a recorded answer, write it again, say it as a stream, edit it."""
+    """Read a recorded answer, write it again, write it as a stream, edit it."""
     name, wire = record.dialect, record.whole
     if wire is None or not record.generation:
         return
@@ -130,7 +130,7 @@ def measure_whole(tally: Tally, record: Record) -> None:
 
 
 def measure_unfolded(tally: Tally, record: Record, response: Response) -> None:
-    """Law 5: a whole answer said as a stream and read again is the same answer."""
+    """Law 5: a whole answer written as a stream and read again is the same answer."""
     name = record.dialect
 
     def faults() -> list[Fault]:
@@ -146,17 +146,17 @@ COMPARED = ("content", "stop_reason", "usage", "id", "model")
 
 
 def unlike(one: Response, other: Response, losses: Iterable[Loss] = ()) -> Iterator[Fault]:
-    """Where two answers say something else, form marks, the residue of the envelope and declared losses aside."""
-    told = [loss.path for loss in losses]
+    """A fault for each field in which two answers differ, without marks, the envelope's residue and declared losses."""
+    declared = [loss.path for loss in losses]
     for name in COMPARED:
         for found in differences(plain(getattr(one, name)), plain(getattr(other, name)), name):
-            if not any(covers(path, found.path) for path in told):
+            if not any(covers(path, found.path) for path in declared):
                 yield Fault(pattern(found.path), str(found))
                 break
 
 
 def caught(work: Any) -> list[Fault]:
-    """What some work found; an exception is a finding too."""
+    """The faults that some work found; an exception is a fault, too."""
     try:
         found: list[Fault] = work()
     except Exception as error:  # noqa: BLE001 - whatever a dialect raises is a finding
@@ -194,7 +194,7 @@ def body_faults(tally: Tally, name: str, body: bytes, said: bytes) -> list[Fault
 
 
 def measure_residue(tally: Tally, name: str, what: str, wire: Json, value: Value) -> None:
-    """How many leaves of the wire no canonical field holds."""
+    """Count the leaves of the wire that no canonical field holds."""
     held: dict[str, list[Json]] = {"residue": [], "opaque": []}
     for part in structs(value):
         if isinstance(part, Value) and part.extras:

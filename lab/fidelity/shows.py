@@ -2,18 +2,19 @@
 
 The wire (body, headers, path) is compared before and after an edit, leaf by leaf. The rule:
 
-- something changed, or a Loss says that the place has no word here;
-- a *text* changed one leaf, which says the new text where it said the old one, or holds JSON in which exactly that
-  value changed (a call's arguments), or holds it as base64;
-- a *number* changed one leaf, by as much; a usage count may change several, each by as much (totals, further names);
-- a *flag* changed one leaf, which is a boolean or a word before and after, or comes and goes (under another key,
-  perhaps);
+- something changed, or a Loss says that the dialect cannot express the place;
+- a *text* changed one leaf, which has the new text in place of the old one, or holds JSON in which exactly that value
+  changed (a call's arguments), or holds it as base64;
+- a *number* changed one leaf, by the same amount; a usage count may change several, each by the same amount (totals,
+  further names);
+- a *flag* changed one leaf, which is a boolean or a word before and after, or appears or disappears (perhaps under
+  another key);
 - a *word* of a closed vocabulary changed at most `WORD_LEAVES` leaves;
-- the model may stand in the body and in the URL;
-- neighbours that said the same before and after are echoes of each other and count as one leaf;
-- a value that stood nowhere may bring the object that it stands in;
-- a *citation* may change all that the wire says of it and its neighbours, and nothing else;
-- what follows from the edit by the protocol's own rule (`DERIVED`) is left out.
+- the model may be in the body and in the URL;
+- neighbours that are equal before and after are echoes of each other and count as one leaf;
+- a value that was not on the wire before may bring the object that holds it;
+- a *citation* may change everything on the wire about itself and its neighbours, and nothing else;
+- what follows from the edit by the protocol's own rule (`DERIVED`) is ignored.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ __all__ = ["edit_faults", "show_faults"]
 WORD_LEAVES = 4
 MANY = 99
 Changes: TypeAlias = dict[str, tuple[Json, Json]]
-"""What the leaves of the wire said before and after, by their paths."""
+"""The values of the changed leaves of the wire before and after, by path."""
 
-# By canonical place, what else on the wire follows from it: only streams may have options, strict tools want closed
-# objects.
+# By canonical place, the places on the wire that change with it: only streams may have options, strict tools want
+# closed objects.
 DERIVED: dict[str, tuple[str, ...]] = {
     "stream": ("/stream_options",),
     "logprobs": ("top_logprobs", "generationConfig/logprobs"),
@@ -52,18 +53,17 @@ CITED = ("citation", "annotation", "grounding")
 def edit_faults(
     record: str, value: Json, say: Callable[[Any], Encoded], encoded: Encoded
 ) -> Iterator[tuple[str, list[Fault]]]:
-    """Each edit of a record, by kind of place, with what is wrong about how it shows."""
+    """The kind of each edit of a record, with the faults of how it shows on the wire."""
     for edit in chosen(record, value):
         try:
-            said = say(put(value, edit.path, edit.new))
-            faults = show_faults(edit, encoded, said)
+            faults = show_faults(edit, encoded, say(put(value, edit.path, edit.new)))
         except Exception as error:  # noqa: BLE001 - whatever a dialect raises is a finding
             faults = [raised(error)]
         yield kind_of(edit), faults
 
 
 def show_faults(edit: Edit, before: Encoded, after: Encoded) -> list[Fault]:
-    """What the edit did to the wire that it should not have done, or did not do."""
+    """A fault if the edit does not show on the wire, or changes it where it should not."""
     changed = own_changes(edit, wire_changes(before, after))
     if not changed:
         unseen = Fault(f"{kind_of(edit)} does not show", f"{edit.place}: {brief(edit.new)}")
@@ -80,7 +80,7 @@ def show_faults(edit: Edit, before: Encoded, after: Encoded) -> list[Fault]:
 
 
 def own_changes(edit: Edit, changed: Changes) -> Changes:
-    """The changes without what follows from them: see `DERIVED`; and a new value may need an object to stand in."""
+    """The changes without those that follow from them: see `DERIVED`, and objects that a new value needs around it."""
     follows = DERIVED.get(kind_of(edit), ())
     homes = {path.rpartition("/")[0] for path, (old, new) in changed.items() if is_blank(old) and new == edit.new}
     return {
@@ -96,7 +96,7 @@ def _declared(edit: Edit, after: Encoded) -> bool:
 
 
 def voices(changed: Changes) -> set[tuple[str, str]]:
-    """The changed leaves, echoes taken together: neighbours that say the same, or all that went to another key."""
+    """The changed leaves without echoes: neighbours with the same change count once, as does a move to another key."""
     gone, came = (sorted(repr(c[side]) for c in changed.values() if c[1 - side] is ABSENT) for side in (0, 1))
     if gone and gone == came:
         changed = {path: change for path, change in changed.items() if ABSENT not in change} | {"": (gone, came)}
@@ -117,10 +117,10 @@ def most(edit: Edit) -> int:
 
 
 def wire_changes(before: Encoded, after: Encoded) -> Changes:
-    """The leaves of the wire that differ; blanks that only come or go are no leaves."""
+    """The leaves of the wire that differ; a blank that appears or disappears is no change."""
     one, other = (
-        dict(leaves({"body": said.body, "headers": said.headers, "path": unquote(said.path or "")}))
-        for said in (before, after)
+        dict(leaves({"body": side.body, "headers": side.headers, "path": unquote(side.path or "")}))
+        for side in (before, after)
     )
     pairs = {path: (one.get(path, ABSENT), other.get(path, ABSENT)) for path in {**one, **other}}
     return {
@@ -135,7 +135,7 @@ def _text(edit: Edit, old: Json, new: Json) -> bool:
         return False
     if is_blank(old):
         return edit.new in new
-    return isinstance(old, str) and any(says(edit, old, new) for says in (_literally, _json, _base64))
+    return isinstance(old, str) and any(shows(edit, old, new) for shows in (_literally, _json, _base64))
 
 
 def _literally(edit: Edit, old: str, new: str) -> bool:
@@ -143,7 +143,7 @@ def _literally(edit: Edit, old: str, new: str) -> bool:
 
 
 def _base64(edit: Edit, old: str, new: str) -> bool:
-    """A text that travels as bytes."""
+    """Whether base64 data changed from the old text to the new one."""
     try:
         return [binascii.a2b_base64(side) for side in (old, new)] == [edit.old.encode(), edit.new.encode()]
     except ValueError:
@@ -151,7 +151,7 @@ def _base64(edit: Edit, old: str, new: str) -> bool:
 
 
 def _json(edit: Edit, old: str, new: str) -> bool:
-    """JSON inside a text, in which exactly this value changed."""
+    """Whether JSON inside a text changed in exactly this value."""
     try:
         found = list(differences(msgspec.json.decode(old), msgspec.json.decode(new)))
     except msgspec.DecodeError:
@@ -170,7 +170,7 @@ def _number(edit: Edit, old: Json, new: Json) -> bool:
 
 def _flag(edit: Edit, old: Json, new: Json) -> bool:
     if isinstance(old, str) and isinstance(new, str):
-        # A URL says it with another verb, a protocol with another word.
+        # A URL has another verb, a protocol another word.
         return _json(edit, old, new) or ("/" in old and "/" in new) or (old + new).isidentifier()
     return ABSENT in (old, new) or all(isinstance(side, bool) or is_blank(side) for side in (old, new))
 

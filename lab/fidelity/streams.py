@@ -1,4 +1,4 @@
-"""One dialect's recorded streams: any split, the grammar, the fold, and the stream encoder's own bytes read again."""
+"""One dialect's recorded streams: any split, the grammar, the fold, and the bytes of its stream encoder read again."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ RANDOM_CUTS = (2, 12, 60)
 
 
 def decode(name: str, chunks: Sequence[bytes]) -> tuple[list[Event], AdapterError | None]:
-    """The events of a stream, and how it failed if it did."""
+    """The events of a stream, and its error, if any."""
     decoder = codec(name).stream_decoder()
     events = [event for chunk in chunks for event in decoder.feed(chunk)]
     return events + decoder.close(), decoder.error
 
 
 def measure_stream(tally: Tally, record: Record) -> None:
-    """Read a recorded stream in every way, and write it again."""
+    """Measure a recorded stream: read it in several ways, and write it again."""
     name, wire = record.dialect, record.stream
     if wire is None or not record.generation:
         return
@@ -63,7 +63,7 @@ def measure_stream(tally: Tally, record: Record) -> None:
 
 
 def cuts(record: str, wire: bytes) -> Iterator[list[bytes]]:
-    """The same bytes in other pieces, the same ones in each run."""
+    """The bytes in several divisions into pieces, which are the same in each run."""
     if len(wire) <= SHORT:
         yield [wire[place : place + 1] for place in range(len(wire))]
     chance = random.Random(record)
@@ -78,8 +78,8 @@ def split_faults(name: str, record: str, wire: bytes, events: list[Event]) -> li
         again, _ = decode(name, chunks)
         if again != events:
             place = next((i for i, (a, b) in enumerate(zip(events, again, strict=False)) if a != b), len(again))
-            told = f"event {place} of {len(events)}: {events[place : place + 1]} -> {again[place : place + 1]}"
-            return [Fault(f"{'byte by byte' if len(chunks) == len(wire) else 'random cuts'}", told)]
+            detail = f"event {place} of {len(events)}: {events[place : place + 1]} -> {again[place : place + 1]}"
+            return [Fault(f"{'byte by byte' if len(chunks) == len(wire) else 'random cuts'}", detail)]
     return []
 
 
@@ -99,12 +99,12 @@ def grammar_faults(events: Sequence[Event]) -> list[Fault]:
 def fold_faults(response: Response, last: Event) -> list[Fault]:
     if isinstance(last, MessageComplete) and last.response == response:
         return []
-    told = last.response if isinstance(last, MessageComplete) else last
-    return [Fault("fold differs from message.complete", f"{response} / {told}")]
+    expected = last.response if isinstance(last, MessageComplete) else last
+    return [Fault("fold differs from message.complete", f"{response} / {expected}")]
 
 
 def error_faults(tally: Tally, name: str, error: AdapterError, response: Response) -> list[Fault]:
-    """A provider's own error in a 200 is right when it has its class and its partial; a cut recording is counted."""
+    """The faults of a stream that failed: its error must have a class and a partial response. Failures are counted."""
     tally.count(name, f"error in a 200: {error.error_class}{' (cut)' if type(error) is NetworkError else ''}")
     if type(error) is ParseError:
         return [Fault("unreadable", str(error))]
@@ -132,7 +132,7 @@ def measure_encoder(tally: Tally, record: Record, events: list[Event], response:
 
 
 def measure_twins(tally: Tally, record: Record, chunks: list[Json], response: Response) -> None:
-    """Law 3: the stream says what the whole answer says, ours and the recorded one if there is one."""
+    """Law 3: the stream gives the same response as the whole answer, ours and, if there is one, the recorded one."""
     name = record.dialect
 
     def faults() -> list[Fault]:
@@ -155,14 +155,14 @@ def terminal_response(chunks: list[Json]) -> Json:
 
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 ENDS = ("message_stop", *TERMINAL)
-"""After the end marker everything is ignored; some recordings go on with another message."""
+"""The types of frames that end an answer. Later frames are ignored: some recordings continue with another message."""
 TWINS: dict[str, Callable[[list[Json]], Json]] = {"openai-responses": terminal_response}
-# Encrypted anew, or numbered anew, in the terminal object of some recordings.
+# Keys with other values in the terminal object of some recordings: encrypted again, or numbered again.
 RENEWED = frozenset({"id", "item_id", "encrypted_content", "signature", "data"})
 
 
 def twin_faults(name: str, response: Response, twin: Json) -> list[Fault]:
-    """Where the fold and the recorded whole say something else, renewed ids and ciphers aside."""
+    """The faults in which the fold and the recorded whole differ, apart from renewed ids and ciphers."""
     whole = codec(name).decode_response(twin)
     one, other = (renewed_apart(plain(side.content)) for side in (response, whole))
     first = next(differences(one, other, "content"), None)
@@ -184,7 +184,7 @@ def renewed_apart(value: Json) -> Json:
 
 
 def json_frames(name: str, wire: bytes) -> list[Json]:
-    """The JSON values of a stream, read without a dialect; what is none is passed by."""
+    """The JSON values of a stream, read without a dialect; frames that are not JSON are skipped."""
     found: list[Json] = []
     try:
         frames = FRAMES.get(name, sse_frames)(wire)

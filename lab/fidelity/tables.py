@@ -21,7 +21,7 @@ class Table(NamedTuple):
 
 
 def scored(measure: str) -> Callable[[Tally, str], str]:
-    """How many passed, and of how many if not all did."""
+    """A cell with the number of records that passed, and of how many if not all did."""
 
     def cell(tally: Tally, where: str) -> str:
         passed, checked = tally.score(where, measure)
@@ -96,7 +96,7 @@ PAIR_COLUMNS: tuple[tuple[str, Callable[[Tally, str], str]], ...] = (
 
 
 def dialect_table(report: Report) -> Table:
-    """Measures down, dialects across."""
+    """The table of all measures (rows) for all dialects (columns)."""
     rows = [[label, *(cell(report.tally, name) for name in report.dialects)] for label, cell in DIALECT_ROWS]
     for normalisation in NORMALISATIONS:
         used = counted(f"normalised {normalisation.name}")
@@ -105,7 +105,7 @@ def dialect_table(report: Report) -> Table:
 
 
 def pair_table(report: Report) -> Table:
-    """A row for each ordered pair."""
+    """The table with a row for each ordered pair."""
     rows = [
         [pair_name(*pair), *(cell(report.tally, pair_name(*pair)) for _, cell in PAIR_COLUMNS)] for pair in report.pairs
     ]
@@ -113,7 +113,7 @@ def pair_table(report: Report) -> Table:
 
 
 def error_table(report: Report) -> Table:
-    """Error classes across, dialects down; errors inside a 200 apart."""
+    """The table of error classes (columns) for all dialects (rows); errors inside a 200 have their own column."""
     found = {name: report.tally.names(name, "error class ") for name in report.dialects}
     classes = sorted({word for names in found.values() for word in names})
     rows = [
@@ -128,17 +128,17 @@ def inside(tally: Tally, name: str) -> str:
 
 
 def reason_tables(report: Report, most: int = 12) -> Iterator[tuple[str, Table]]:
-    """What each target most often could not say, over all sources."""
+    """For each target, the table of its most frequent losses, over all sources."""
     for target in report.dialects if report.pairs else ():
-        told: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         for source in report.dialects:
-            told.update(report.tally.names(pair_name(source, target), "because "))
-        rows = [[f"{n:,}", *why.split(": ", 1)] for why, n in told.most_common(most)]
+            reasons.update(report.tally.names(pair_name(source, target), "because "))
+        rows = [[f"{n:,}", *why.split(": ", 1)] for why, n in reasons.most_common(most)]
         yield target, Table(["times", "kind", "reason"], rows)
 
 
 def uncovered(report: Report) -> dict[str, int]:
-    """The protocols that no dialect speaks, with their records."""
+    """The protocols that no dialect covers, with the number of their records."""
     return report.tally.names(CORPUS, "not covered ")
 
 
@@ -152,13 +152,13 @@ class Case(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why they remain; each reason once."""
-        told = dict.fromkeys(reason_for(failure) or "" for failure in self.failures)
-        return "; ".join(filter(None, told)) + (" (not all explained)" if "" in told and len(told) > 1 else "")
+        """The reasons for these failures, each once; empty if none is explained."""
+        reasons = dict.fromkeys(reason_for(failure) or "" for failure in self.failures)
+        return "; ".join(filter(None, reasons)) + (" (not all explained)" if "" in reasons and len(reasons) > 1 else "")
 
 
 def cases(report: Report) -> list[Case]:
-    """All that failed, by kind, most first within each measure."""
+    """All failures by kind, the most frequent first within each measure."""
     found: dict[tuple[str, str, str], list[Failure]] = {}
     for failure in report.tally.failures:
         found.setdefault((failure.where, failure.measure, failure.kind), []).append(failure)

@@ -1,4 +1,4 @@
-"""What was counted and what failed. Tallies of parts add up to the tally of the whole."""
+"""Counts and failures of a run. The tallies of several parts can be added up."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LONGEST = 400
 
 
 class Fault(NamedTuple):
-    """What is wrong with one record: a kind, which groups it with its like, and the case itself."""
+    """What is wrong with one record: its kind, by which faults are grouped, and the single case."""
 
     kind: str
     detail: str
 
 
 class Failure(NamedTuple):
-    """A fault where it happened. ``where`` is a dialect or a pair."""
+    """A fault with its place. ``where`` is a dialect or a pair."""
 
     where: str
     measure: str
@@ -37,7 +37,7 @@ class Score(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share that passed; all of nothing is all."""
+        """The share that passed; 1 if nothing was checked."""
         return self.passed / self.checked if self.checked else 1.0
 
     @property
@@ -53,11 +53,11 @@ class Tally:
         self.failures: list[Failure] = []
 
     def count(self, where: str, name: str, number: int = 1) -> None:
-        """Note a number that is no verdict."""
+        """Add to a count that is no verdict."""
         self.counts[where, name] += number
 
     def check(self, where: str, measure: str, record: str, faults: Sequence[Fault] = ()) -> bool:
-        """Note that a record was measured; it passes if nothing is wrong."""
+        """Count a measured record, and add its faults; return whether it has none."""
         self.counts[where, measure] += 1
         self.failures += [Failure(where, measure, fault.kind, record, fault.detail[:_LONGEST]) for fault in faults]
         if faults:
@@ -65,7 +65,7 @@ class Tally:
         return not faults
 
     def attempt(self, where: str, measure: str, record: str, work: Callable[[], T]) -> T | None:
-        """Do what must never raise; an exception is the fault of the record, and None the answer."""
+        """Do some work and return its result. An exception is a fault of the record; then return None."""
         try:
             done = work()
         except Exception as error:  # noqa: BLE001 - whatever a dialect raises is a finding
@@ -75,16 +75,16 @@ class Tally:
         return done
 
     def score(self, where: str, measure: str) -> Score:
-        """How many records passed."""
+        """How many records were checked, and how many passed."""
         checked = self.counts[where, measure]
         return Score(checked - self.counts[where, f"{measure} failed"], checked)
 
     def get(self, where: str, name: str) -> int:
-        """A number noted with `count`."""
+        """A number added up with `count`."""
         return self.counts[where, name]
 
     def names(self, where: str, prefix: str) -> dict[str, int]:
-        """The numbers noted under names that begin so, most first, without the prefix."""
+        """The numbers under names that begin with ``prefix``, which is removed; the largest first."""
         found = {name.removeprefix(prefix): n for (place, name), n in self.counts.items() if place == where}
         wanted = {
             name.removeprefix(prefix) for (place, name) in self.counts if place == where and name.startswith(prefix)
@@ -92,13 +92,13 @@ class Tally:
         return dict(sorted(((k, n) for k, n in found.items() if k in wanted), key=lambda item: (-item[1], item[0])))
 
     def add(self, other: Tally) -> None:
-        """Take in the tally of another part."""
+        """Add the tally of another part."""
         self.counts.update(other.counts)
         self.failures += other.failures
 
 
 def raised(error: BaseException) -> Fault:
-    """An exception as a fault: its type and where it was raised; the message is the case."""
+    """An exception as a fault: the kind is its type and place, the detail its message."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{PurePath(frames[-1].filename).name}:{frames[-1].name}" if frames else "?"
     return Fault(

@@ -1,4 +1,4 @@
-"""JSON values as trees: leaves, paths, differences. And canonical values as such trees, without what is on no wire."""
+"""JSON values as trees: leaves, paths, differences; and canonical values as such trees, without fields off the wire."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 ABSENT: Any = UNSET
-"""Stands for a place that is not there; ``null`` is a value."""
+"""The value of a place that does not exist; ``null`` is a value."""
 
-# A mark says something by being there at all: it must not look empty.
+# The presence of such a mark has a meaning: it must not look empty.
 MARKS: frozenset[str] = frozenset({"CacheMark"})
 _NOTHING: frozenset[str] = frozenset()
 _INDEX = re.compile(r"(?<=/)\d+(?=/|$)|\b\d+\b(?=\])")
@@ -60,12 +60,12 @@ def brief(value: Json) -> str:
 
 
 def pattern(path: str) -> str:
-    """A path without its list positions: what kind of place it is."""
+    """A path with ``*`` for its list indexes: the kind of place."""
     return _INDEX.sub("*", path)
 
 
 def is_blank(value: Json) -> bool:
-    """Null or empty all the way down: nothing anyone could miss."""
+    """Whether a value is null or empty, or holds only such values."""
     if is_object(value):
         return all(map(is_blank, value.values()))
     if is_array(value):
@@ -74,7 +74,7 @@ def is_blank(value: Json) -> bool:
 
 
 def covers(above: str, path: str) -> bool:
-    """Whether a place lies at or under another; the empty path is above all."""
+    """Whether ``path`` is at or under ``above``; the empty path is above all."""
     return path == above or path.startswith(f"{above}/") or not above
 
 
@@ -106,7 +106,7 @@ def count_leaves(value: Json) -> tuple[int, int]:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Equal as JSON: no order of keys, 1 is 1.0, true is not 1."""
+    """Whether two values are equal as JSON: keys have no order, 1 equals 1.0, true does not equal 1."""
     return _sorted_json(one) == _sorted_json(other) or next(differences(one, other), None) is None
 
 
@@ -115,7 +115,7 @@ def _sorted_json(value: Json) -> bytes:
 
 
 def identical(one: Json, other: Json) -> bool:
-    """Equal, and seen to be so without a closer look: quick, and never wrong about true and 1."""
+    """Whether two values are equal, by a quick comparison that never takes true for 1."""
     return same_scalar(one, other) and (_children(one) is None or _sorted_json(one) == _sorted_json(other))
 
 
@@ -126,14 +126,14 @@ def differences(one: Json, other: Json, path: str = "") -> Iterator[Difference]:
             yield from differences(one.get(key, ABSENT), other.get(key, ABSENT), f"{path}/{key}" if path else key)
     elif is_array(one) and is_array(other):
         for index in range(max(len(one), len(other))):
-            mine, theirs = (side[index] if index < len(side) else ABSENT for side in (one, other))
-            yield from differences(mine, theirs, f"{path}/{index}" if path else str(index))
+            left, right = (side[index] if index < len(side) else ABSENT for side in (one, other))
+            yield from differences(left, right, f"{path}/{index}" if path else str(index))
     elif not same_scalar(one, other):
         yield Difference(path, one, other)
 
 
 def same_scalar(one: Json, other: Json) -> bool:
-    """Equal, and both or neither a boolean."""
+    """Whether two values are equal, and both or neither is a boolean."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
@@ -150,7 +150,7 @@ def shape(kind: type[Struct]) -> tuple[str | None, tuple[tuple[str, Json], ...]]
 
 
 def default_of(field: msgspec.structs.FieldInfo) -> Json:
-    """The default of a field; a fresh value that equals nothing where it has none."""
+    """The default of a field; ``NODEFAULT`` if it has none."""
     if field.default_factory is not NODEFAULT:
         return field.default_factory()
     return field.default

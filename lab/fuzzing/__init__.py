@@ -1,4 +1,4 @@
-"""Recorded traffic with something changed in it, and what must hold all the same: see ``mutations`` and ``trials``."""
+"""Random changes to recorded traffic, and the checks that must hold nevertheless: see ``mutations`` and ``trials``."""
 
 from .mutations import mutated, near_miss
 from .trials import TRIALS, Fault, try_record

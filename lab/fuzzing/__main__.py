@@ -28,18 +28,18 @@ def records_of(corpus: Path) -> list[Record]:
 
 
 def main() -> int:
-    """Change recordings at random until the time is over."""
+    """Try randomly changed recordings until the time is over; return 1 if any fault was found."""
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="one dialect")
-    told = parser.parse_args()
-    logging.getLogger("interlingua").setLevel(logging.CRITICAL)  # losses are not what is looked for
-    records = [record for record in records_of(told.corpus) if told.only in ("", record.dialect)]
-    random, began, tried, faults = Random(told.seed), time.monotonic(), 0, Counter[tuple[str, str]]()
+    options = parser.parse_args()
+    logging.getLogger("interlingua").setLevel(logging.CRITICAL)  # losses are of no interest here
+    records = [record for record in records_of(options.corpus) if options.only in ("", record.dialect)]
+    random, began, tried, faults = Random(options.seed), time.monotonic(), 0, Counter[tuple[str, str]]()
     slowest, examples = (0.0, ""), dict[tuple[str, str], Fault]()
-    while time.monotonic() < began + told.minutes * 60:
+    while time.monotonic() < began + options.minutes * 60:
         record, start = random.choice(records), time.monotonic()
         for fault in try_record(record, random):
             faults[fault.trial, fault.place] += 1

@@ -31,7 +31,7 @@ def _places(value: Json, path: Path, found: list[Path]) -> None:
 
 
 def _changed(value: Json, path: Path, change: Callable[[Any, str | int], None]) -> Json:
-    """A copy of a value in which ``change`` was made to the container of a place."""
+    """A copy of a value in which ``change`` was called with the container of a path and its last step."""
     if is_object(value):
         copy: Any = dict(value)
     else:
@@ -92,7 +92,7 @@ def _put(value: Json, path: Path, new: Json) -> Json:
 
 
 def _added(value: Json, path: Path, random: Random) -> Json:
-    """A key or an item beside a place."""
+    """A copy of a value with a new key or item beside a path."""
     new, name = random.choice(ODD), random.choice(KEYS)
 
     def add(container: Any, key: str | int) -> None:
@@ -105,7 +105,7 @@ def _added(value: Json, path: Path, random: Random) -> Json:
 
 
 def _retyped(value: Json, random: Random) -> Json:
-    """The same in another type: a number as text, text as a list, an object as a list of itself."""
+    """The value in another type: a number as text, a text in a list, an object in a list."""
     forms: list[Json] = [str(value), [value], {"value": value}, 7, True]
     if isinstance(value, str):
         forms = [[value], {"text": value}, len(value), True]

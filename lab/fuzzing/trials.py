@@ -1,7 +1,7 @@
-"""What must hold of changed traffic: only our own errors, legal events, values that can be saved and loaded.
+"""Checks for changed traffic: only our own errors are raised, events are legal, values can be saved and loaded.
 
-A trial takes a record whose request, answer, stream or error was changed, and does with it what an application or a
-gateway would do. It raises nothing but what ``try_record`` reports.
+A trial changes the request, answer, stream or error of a record, and does with it what an application or a gateway
+would do. Whatever it raises is reported by ``try_record``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["TRIALS", "Fault", "try_record"]
 
 
 class Fault(NamedTuple):
-    """An exception that is not one of ours: in which trial, of which record, where it was raised."""
+    """An exception that is not one of ours: its trial, its record, and where it was raised."""
 
     trial: str
     record: str
@@ -44,7 +44,7 @@ class Fault(NamedTuple):
 
 
 def try_record(record: Record, random: Random) -> list[Fault]:
-    """Every trial that the record has something for, each with a change of its own."""
+    """Run all trials on a record, each with another change, and return the faults."""
     found: list[Fault] = []
     for name, trial in TRIALS.items():
         try:
@@ -70,7 +70,7 @@ def _any_dialect(random: Random) -> Dialect:
 
 
 def try_request(record: Record, random: Random) -> None:
-    """Read a changed request as a server does, write it for somebody else, and keep its history."""
+    """Read a changed request as a server does, save and load it, and write it in two dialects."""
     if not is_object(record.request):
         return
     body = mutated(record.request, random, random.randint(1, 3))
@@ -81,7 +81,7 @@ def try_request(record: Record, random: Random) -> None:
 
 
 def try_answer(record: Record, random: Random) -> None:
-    """Read a changed answer, say it in another protocol, whole and as a stream."""
+    """Read a changed answer, and write it in another protocol."""
     if not is_object(record.whole):
         return
     body = mutated(record.whole, random, random.randint(1, 3))
@@ -89,7 +89,7 @@ def try_answer(record: Record, random: Random) -> None:
 
 
 def try_stream(record: Record, random: Random) -> None:
-    """Read a stream of changed events or bytes, in pieces, and say it in another protocol."""
+    """Read a stream of changed events or bytes, in pieces, and write it in another protocol."""
     if record.stream is None:
         return
     data = _changed_stream(record.stream, random)
@@ -109,7 +109,7 @@ def try_stream(record: Record, random: Random) -> None:
 
 
 def try_error(record: Record, random: Random) -> None:
-    """Read a changed error answer and say it in another protocol."""
+    """Read a changed error answer, and write it in another protocol."""
     if record.error is None:
         return
     status, body = record.error
@@ -120,7 +120,7 @@ def try_error(record: Record, random: Random) -> None:
 
 
 def try_session(record: Record, random: Random) -> None:
-    """Let a session keep a changed conversation, save and load it, and go on."""
+    """Give a changed conversation to a session, save and load the session, and send a message."""
     if not is_object(record.request):
         return
     body = mutated(record.request, random, random.randint(1, 3))

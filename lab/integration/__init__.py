@@ -1,7 +1,7 @@
 """The integration matrix: the same conversations in every dialect, over HTTP on loopback, with the same outcome.
 
-Both ends are our own codec, so nothing is believed: every body is judged by the vendor's types and ordering rules, and
-every answer is read by the vendor's client. Needs the official SDKs (``interlingua[dev]``).
+Both ends are our own codec, so it cannot judge itself: every body is checked against the vendor's types and ordering
+rules, and every answer is read by the vendor's client. Needs the official SDKs (``interlingua[dev]``).
 """
 
 from .page import page, promised, rewrite, table

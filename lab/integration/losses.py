@@ -1,4 +1,4 @@
-"""What each dialect cannot say as it is meant, and in which rows: nothing of what was said or called is among it."""
+"""The losses that each dialect has in these conversations, and in which rows. None of them is of a text or a call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .rows import CUT, STRICT, Row
 __all__ = ["LOSSES", "WHERE", "Expected", "amiss"]
 
 WHERE: dict[str, Callable[[Row, bool], bool]] = {
-    # where it is said           in this row, streamed or not
+    # place                      whether a row has it, streamed or not
     "everywhere": lambda row, streamed: True,
     "tools": lambda row, streamed: row.tool_count > 0,
     "tools without `strict`": lambda row, streamed: row.tool_count > 0 and row.name != STRICT.name,
@@ -25,7 +25,7 @@ WHERE: dict[str, Callable[[Row, bool], bool]] = {
 
 
 class Expected(NamedTuple):
-    """A kind of loss at a kind of place, in which conversations it is, and why."""
+    """A loss that is expected: its kind and path, in which conversations it occurs, and why."""
 
     kind: LossKind
     path: str
@@ -33,7 +33,7 @@ class Expected(NamedTuple):
     why: str
 
     def is_this(self, loss: Loss) -> bool:
-        """``N`` in the path is any number."""
+        """Whether a loss is this one; ``N`` in the path stands for any number."""
         return loss.kind == self.kind and re.fullmatch(self.path.replace("N", r"\d+"), loss.path) is not None
 
 
@@ -80,7 +80,7 @@ LOSSES: dict[str, tuple[Expected, ...]] = {
 
 
 def amiss(row: Row, dialect: str, losses: Iterable[Loss], *, streamed: bool) -> Iterator[str]:
-    """Losses that the table does not name for this row, and those that it names and that are not there."""
+    """One sentence for each loss that the table does not have for this row, and for each that is missing."""
     found = list(dict.fromkeys(losses))
     due = [expected for expected in LOSSES[dialect] if WHERE[expected.where](row, streamed)]
     for loss in found:

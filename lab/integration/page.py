@@ -1,4 +1,4 @@
-"""The matrix as a table: printed with what was seen, and in a page that is otherwise written by hand."""
+"""The matrix as a table: printed with the results of a run, and in a page that is otherwise written by hand."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Tally = Mapping[tuple[str, str], tuple[int, int]]
 
 
 def promised(row: Row) -> tuple[int, int]:
-    """In all four ways together."""
-    broken = sum(turn.end != "told" for turn in row.turns)
+    """The two numbers of ``Tally`` that are expected for a row in one dialect, in all four ways together."""
+    broken = sum(turn.end != "done" for turn in row.turns)
     return len(WAYS) * row.bodies, len(WAYS) * (row.bodies - broken)
 
 
 def page() -> Iterator[str]:
-    """What stands between the marks: the promises."""
+    """The lines between the marks of the page: the expected results."""
     bodies, answers = (sum(counts) * len(PROVIDERS) for counts in zip(*map(promised, ROWS), strict=True))
     yield f"{len(ROWS)} conversations × {len(PROVIDERS)} dialects × {len(WAYS)} ways ({', '.join(map(_code, WAYS))}):"
     yield f"{len(ROWS) * len(PROVIDERS) * len(WAYS)} conversations held, {bodies:,} bodies judged by the vendors' types"
@@ -54,14 +54,14 @@ def _cell(counts: tuple[int, int]) -> str:
 
 
 def rewrite(path: Path) -> str:
-    """The page as it should be: what stands outside the marks is left alone."""
+    """The page with new tables between its marks."""
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     return "\n".join([f"{before}{BEGIN}\n", *page(), "", END]) + after
 
 
 def table(seen: Tally) -> Iterator[str]:
-    """For a terminal: each row, and in each dialect how many bodies and answers were found good."""
+    """The table for a terminal: for each row and dialect, how many bodies and answers were checked without a fault."""
     width = max(len(row.name) for row in ROWS)
     yield f"{'bodies judged + answers read':<{width}} " + " ".join(f"{name:>18}" for name in PROVIDERS)
     for row in ROWS:

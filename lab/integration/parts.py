@@ -1,6 +1,6 @@
-"""The model's part in the rows: steps of a script, which read what came over the wire before they answer.
+"""The model's part in the rows: steps of a script, which read the request that arrived before they answer.
 
-A result that did not arrive cannot be answered.
+So an answer shows whether earlier messages and results really arrived.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def calls(*blocks: Block) -> Step:
 
 
 def results(request: Request) -> list[str]:
-    """What the tools gave, as it arrived."""
+    """The texts of the tool results in the last message."""
     found = [block for block in request.messages[-1].content if isinstance(block, ToolResultBlock)]
     return [" ".join(part.text for part in block.content if isinstance(part, TextBlock)) for block in found]
 
 
 def count_texts(request: Request) -> Step:
-    """Proves that the system prompt and all that was said have come. Protocols may join two turns of one speaker."""
+    """An answer that repeats the system prompt and all texts of the request, as a proof that they arrived."""
     system = " ".join(block.text for block in request.system if isinstance(block, TextBlock))
     texts = [block.text for message in request.messages for block in message.content if isinstance(block, TextBlock)]
     return say(f"{system} {len(texts)} texts: {' / '.join(texts)}")
@@ -64,9 +64,9 @@ def sum_up(request: Request) -> Step:
 
 
 def mend(request: Request) -> Step:
-    """Calls again, with another divisor, if the error was told."""
-    told = results(request)[0]
-    return calls(call("divide", 2, a=6, b=4)) if "ZeroDivisionError" in told else say(f"no error came: {told}")
+    """Call again, with another divisor, if the error arrived."""
+    result = results(request)[0]
+    return calls(call("divide", 2, a=6, b=4)) if "ZeroDivisionError" in result else say(f"no error came: {result}")
 
 
 def read_what_was_found(request: Request) -> Step:
@@ -97,13 +97,13 @@ JOURNEY: dict[str, Any] = {
 
 
 def book_strictly(request: Request) -> Step:
-    """A model in strict mode must say every property that the schema demands: what it would leave out is null."""
+    """A call in strict mode, which must have every property of the schema: those without a value are null."""
     (tool,) = (tool for tool in request.tools if isinstance(tool, ToolDefinition))
     return calls(ToolUseBlock("call_1_scripted", "book", input=filled(JOURNEY, tool.input_schema, tool.input_schema)))
 
 
 def filled(value: Any, schema: Any, root: Any) -> Any:
-    """The value with a null for every member that the schema demands and the value lacks."""
+    """The value with null for every property that the schema requires and the value lacks."""
     while "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     either = [part for part in schema.get("anyOf", ()) if part.get("type") != "null"]
@@ -113,9 +113,9 @@ def filled(value: Any, schema: Any, root: Any) -> Any:
         return [filled(item, schema.get("items", {}), root) for item in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
-    told, known = cast("dict[str, object]", value), schema.get("properties", {})
-    missing = {name: None for name in schema.get("required", ()) if name not in told}
-    return {**{name: filled(inner, known.get(name, {}), root) for name, inner in told.items()}, **missing}
+    given, known = cast("dict[str, object]", value), schema.get("properties", {})
+    missing = {name: None for name in schema.get("required", ()) if name not in given}
+    return {**{name: filled(inner, known.get(name, {}), root) for name, inner in given.items()}, **missing}
 
 
 BOOKED = (
@@ -123,4 +123,4 @@ BOOKED = (
     '"stops":[{"city":"Oslo","nights":2,"wishes":[]},{"city":"Lima","nights":1,"wishes":["sea"]}],'
     '"traveller":{"age":null,"card":"none","name":"Ada"}}'
 )
-"""What the function gets: its own defaults where the model said nothing, null where null was allowed."""
+"""The arguments that the function gets: its own defaults for what the model left out, null where null is allowed."""

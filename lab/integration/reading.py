@@ -1,6 +1,6 @@
-"""The official SDKs read the bytes that a server sent: each client is played the answer again, and says what it holds.
+"""The official SDKs read the bytes that a server sent: a recorded answer is sent again to the vendor's client.
 
-What an answer is held to is in our words (texts, calls with their arguments); the words for its end are the vendors'.
+The expected content is in our words (texts, calls with their arguments); the stop reasons are in the vendors' words.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from .tape import Heard
+from .tape import Exchange
 
 __all__ = ["STOPS", "Answer", "Readers", "read_last_event"]
 
 Json = Any
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
-# Why an answer ended, as each vendor's client says it.
+# The stop reasons, in the words of each vendor's client.
 STOPS = {
     # dialect             done           for calls
     "anthropic-messages": ("end_turn", "tool_use"),
@@ -34,16 +34,16 @@ STOPS = {
 
 
 class Answer(NamedTuple):
-    """What a client holds: texts and calls in order, why it ended, tokens read and written. Or the status it raised."""
+    """An answer as a client has it: texts and calls in order, stop reason, tokens; or the status of its exception."""
 
-    said: tuple[str, ...] = ()
+    content: tuple[str, ...] = ()
     stop: str | None = None
     tokens: tuple[int, int] = (0, 0)
     status: int = 200
 
 
 def called(name: str, arguments: Json) -> str:
-    """A call as a transcript tells it."""
+    """A call in the form of the transcripts."""
     return f"{name}{_encode(arguments).decode()}"
 
 
@@ -58,12 +58,12 @@ def read_anthropic(client: Any, streamed: bool) -> Answer:
             message = stream.get_final_message()
     else:
         message = client.messages.create(**ask)
-    said = [b.text if b.type == "text" else called(b.name, b.input) for b in message.content]
-    return Answer(tuple(said), message.stop_reason, (message.usage.input_tokens, message.usage.output_tokens))
+    content = [b.text if b.type == "text" else called(b.name, b.input) for b in message.content]
+    return Answer(tuple(content), message.stop_reason, (message.usage.input_tokens, message.usage.output_tokens))
 
 
 def read_chat(client: Any, streamed: bool) -> Answer:
-    """``openai``; a stream by its own accumulator, at its last state."""
+    """``openai``; a stream by the last snapshot of its own accumulator."""
     ask: Json = {"model": "m", "messages": [{"role": "user", "content": "?"}]}
     if streamed:
         state = import_module("openai.lib.streaming.chat").ChatCompletionStreamState()
@@ -74,9 +74,9 @@ def read_chat(client: Any, streamed: bool) -> Answer:
         completion = client.chat.completions.create(**ask)
     choice, usage = completion.choices[0], completion.usage
     made = [call.function for call in choice.message.tool_calls or ()]
-    said = [choice.message.content] if choice.message.content else []
-    said += [called(function.name, json.loads(function.arguments)) for function in made]
-    return Answer(tuple(said), choice.finish_reason, (usage.prompt_tokens, usage.completion_tokens))
+    content = [choice.message.content] if choice.message.content else []
+    content += [called(function.name, json.loads(function.arguments)) for function in made]
+    return Answer(tuple(content), choice.finish_reason, (usage.prompt_tokens, usage.completion_tokens))
 
 
 def read_responses(client: Any, streamed: bool) -> Answer:
@@ -86,20 +86,20 @@ def read_responses(client: Any, streamed: bool) -> Answer:
             response = stream.get_final_response()
     else:
         response = client.responses.create(model="m", input="?")
-    return _told(response)
+    return _read_output(response)
 
 
 def read_last_event(client: Any, streamed: bool) -> Answer:
-    """``openai``, event by event: the last has the whole answer. For a server whose events do not tell their place."""
+    """``openai`` without its accumulator: the last event has the whole answer. For servers that send no indexes."""
     *_, last = client.responses.create(model="m", input="?", stream=streamed)
-    return _told(last.response)
+    return _read_output(last.response)
 
 
-def _told(response: Any) -> Answer:
-    said: list[str] = []
+def _read_output(response: Any) -> Answer:
+    content: list[str] = []
     for item in response.output:
-        said += [called(item.name, json.loads(item.arguments))] if item.type == "function_call" else _parts(item)
-    return Answer(tuple(said), response.status, (response.usage.input_tokens, response.usage.output_tokens))
+        content += [called(item.name, json.loads(item.arguments))] if item.type == "function_call" else _parts(item)
+    return Answer(tuple(content), response.status, (response.usage.input_tokens, response.usage.output_tokens))
 
 
 def _parts(item: Any) -> list[str]:
@@ -107,34 +107,34 @@ def _parts(item: Any) -> list[str]:
 
 
 def read_gemini(client: Any, streamed: bool) -> Answer:
-    """``google-genai``; a stream is joined as its users join one: texts append."""
+    """``google-genai``; a stream is joined as its users do it: texts append."""
     ask: Json = {"model": "m", "contents": "?"}
     models = client.models
     chunks = list(models.generate_content_stream(**ask)) if streamed else [models.generate_content(**ask)]
-    said: list[str] = []
+    content: list[str] = []
     open_text = False
     for part in (part for chunk in chunks for part in chunk.candidates[0].content.parts or ()):
         if part.function_call is not None:
-            said.append(called(part.function_call.name, part.function_call.args))
+            content.append(called(part.function_call.name, part.function_call.args))
         elif open_text:
-            said[-1] += part.text
+            content[-1] += part.text
         else:
-            said.append(part.text)
+            content.append(part.text)
         open_text = part.function_call is None
     usage = chunks[-1].usage_metadata
     stop = chunks[-1].candidates[0].finish_reason
-    return Answer(tuple(said), stop and stop.value, (usage.prompt_token_count, usage.candidates_token_count))
+    return Answer(tuple(content), stop and stop.value, (usage.prompt_token_count, usage.candidates_token_count))
 
 
 def read_ollama(client: Any, streamed: bool) -> Answer:
-    """``ollama``; a stream is joined as its users join one: content and calls append."""
+    """``ollama``; a stream is joined as its users do it: content and calls append."""
     found = client.chat(model="m", messages=[{"role": "user", "content": "?"}], stream=streamed)
     parts: list[Any] = list(found) if streamed else [found]
     text = "".join(part.message.content or "" for part in parts)
     made = [call.function for part in parts for call in part.message.tool_calls or ()]
-    said = [text] if text else []
-    said += [called(function.name, dict(function.arguments)) for function in made]
-    return Answer(tuple(said), parts[-1].done_reason, (parts[-1].prompt_eval_count, parts[-1].eval_count))
+    content = [text] if text else []
+    content += [called(function.name, dict(function.arguments)) for function in made]
+    return Answer(tuple(content), parts[-1].done_reason, (parts[-1].prompt_eval_count, parts[-1].eval_count))
 
 
 def read_bedrock(client: Any, streamed: bool) -> Answer:
@@ -155,14 +155,14 @@ def _added_up(events: Iterable[Json]) -> Answer:
     blocks: dict[int, Json] = {}
     stop, usage = None, dict[str, int]()
     for event in events:
-        (name, told), *_ = event.items()
+        (name, wire), *_ = event.items()
         if name == "contentBlockStart":
-            blocks[told["contentBlockIndex"]] = {"toolUse": {**told["start"]["toolUse"], "input": ""}}
-        elif name == "contentBlockDelta" and "text" in told["delta"]:
-            blocks.setdefault(told["contentBlockIndex"], {"text": ""})["text"] += told["delta"]["text"]
+            blocks[wire["contentBlockIndex"]] = {"toolUse": {**wire["start"]["toolUse"], "input": ""}}
+        elif name == "contentBlockDelta" and "text" in wire["delta"]:
+            blocks.setdefault(wire["contentBlockIndex"], {"text": ""})["text"] += wire["delta"]["text"]
         elif name == "contentBlockDelta":
-            blocks[told["contentBlockIndex"]]["toolUse"]["input"] += told["delta"]["toolUse"]["input"]
-        stop, usage = told.get("stopReason", stop), told.get("usage", usage)
+            blocks[wire["contentBlockIndex"]]["toolUse"]["input"] += wire["delta"]["toolUse"]["input"]
+        stop, usage = wire.get("stopReason", stop), wire.get("usage", usage)
     for block in blocks.values():
         if "toolUse" in block:
             block["toolUse"]["input"] = json.loads(block["toolUse"]["input"] or "{}")
@@ -209,7 +209,7 @@ CLIENTS: dict[str, tuple[Callable[[str], Any], Reader]] = {
 
 
 class Readers:
-    """All six clients, and the server that plays them what was heard. ``with Readers() as readers: …``"""
+    """All six clients, and the server that sends them recorded answers. ``with Readers() as readers: …``"""
 
     def __init__(self) -> None:
         self._server = _Player()
@@ -226,26 +226,26 @@ class Readers:
         self._server.shutdown()
         self._server.server_close()
 
-    def read(self, dialect: str, heard: Heard, *, streamed: bool, by: Reader | None = None) -> Answer:
-        """What the vendor's client makes of an answer; equal bytes are read once. ``by``: not with its accumulator."""
-        key = (dialect, streamed, heard.body)
+    def read(self, dialect: str, exchange: Exchange, *, streamed: bool, by: Reader | None = None) -> Answer:
+        """A recorded answer as the vendor's client reads it; equal bytes are read once. ``by``: another reader."""
+        key = (dialect, streamed, exchange.body)
         if key not in self._known:
             make, usual = CLIENTS[dialect]
             read = by or usual
             if dialect not in self._clients:
                 self._clients[dialect] = make(self._server.url)
-            self._server.answer = heard
+            self._server.answer = exchange
             try:
                 self._known[key] = read(self._clients[dialect], streamed)
             except Exception as error:
-                if _status(error) != heard.status:
+                if _status(error) != exchange.status:
                     raise
-                self._known[key] = Answer(status=heard.status)
+                self._known[key] = Answer(status=exchange.status)
         return self._known[key]
 
 
 def _status(error: Exception) -> int | None:
-    """The HTTP status that a client's own exception tells."""
+    """The HTTP status of an exception that a client raised."""
     answered: Json = getattr(error, "response", None)
     if isinstance(answered, dict):
         return answered["ResponseMetadata"]["HTTPStatusCode"]  # type: ignore[no-any-return]
@@ -253,10 +253,10 @@ def _status(error: Exception) -> int | None:
 
 
 class _Player(ThreadingHTTPServer):
-    """Answers everything with what was heard, in small pieces."""
+    """Answers every request with a recorded answer, in small pieces."""
 
     daemon_threads = True
-    answer: Heard
+    answer: Exchange
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -267,13 +267,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
         assert isinstance(self.server, _Player)
-        heard = self.server.answer
-        self.send_response(heard.status)
-        self.send_header("content-type", heard.headers["content-type"])
-        self.send_header("content-length", str(len(heard.body)))
+        exchange = self.server.answer
+        self.send_response(exchange.status)
+        self.send_header("content-type", exchange.headers["content-type"])
+        self.send_header("content-length", str(len(exchange.body)))
         self.end_headers()
-        for start in range(0, len(heard.body), 97):
-            self.wfile.write(heard.body[start : start + 97])
+        for start in range(0, len(exchange.body), 97):
+            self.wfile.write(exchange.body[start : start + 97])
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Quiet."""
+        """Print nothing."""

@@ -1,6 +1,6 @@
-"""The rows of the matrix: what the user says, what the model does, and what must come of it, the same in every dialect.
+"""The rows of the matrix: what the user says, what the model does, and the outcome, which is the same in every dialect.
 
-The outcome is written down here, line by line, and not taken from a run.
+The outcome is written here by hand, line by line, and not taken from a run.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from .workbench import MANY, Workbench
 
 __all__ = ["ROWS", "Row", "Turn"]
 
-End = Literal["told", "broken", "cancelled"]
+End = Literal["done", "broken", "cancelled"]
 
 
 class Turn(Struct, frozen=True):
-    """What the user says, and how it ends: the model is done, the connection breaks, or the user wants no more.
+    """What the user says, and how the turn ends: the model is done, the connection breaks, or the user cancels.
 
     ``last``: the last word that arrives before the end.
     """
 
     text: str
-    end: End = "told"
+    end: End = "done"
     last: str = ""
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One conversation. ``bodies`` is how many requests it takes; ``noted`` is what the tools saw.
+    """One conversation. ``bodies`` is the number of requests that it takes; ``noted`` is what the tools noted.
 
-    ``whole`` is what comes of it where answers are not streamed, if that is something else. ``sent`` is the first
-    message of the last request, where not all of them are sent.
+    ``whole`` is the outcome without streaming, if it is another one. ``sent`` is the beginning of the first message in
+    the last request, if not all messages are sent.
     """
 
     name: str
@@ -82,8 +82,8 @@ def todos(*states: str) -> list[dict[str, str]]:
     return [{"content": content, "status": state} for content, state in zip(PLAN, states, strict=True)]
 
 
-def told(name: str, **arguments: Any) -> str:
-    """A call as a transcript tells it."""
+def call_line(name: str, **arguments: Any) -> str:
+    """A call in the form of the transcripts."""
     return f"{name}{msgspec.json.encode(arguments, order='deterministic').decode()}"
 
 
@@ -180,16 +180,17 @@ TODO = Row(
     ),
     outcome=(
         "user: Write a note in three steps.",
-        "assistant (tool_use): First a plan. + " + told("TodoWrite", todos=todos("in_progress", "pending", "pending")),
+        "assistant (tool_use): First a plan. + "
+        + call_line("TodoWrite", todos=todos("in_progress", "pending", "pending")),
         "tool: TodoWrite gave 3 steps",
         "assistant (tool_use): "
-        + told("TodoWrite", todos=todos("completed", "in_progress", "pending"))
+        + call_line("TodoWrite", todos=todos("completed", "in_progress", "pending"))
         + " + "
-        + told("Write", path="note.txt", content="done"),
+        + call_line("Write", path="note.txt", content="done"),
         "tool: TodoWrite gave 3 steps + Write gave wrote note.txt",
         'assistant (tool_use): Read{"path":"note.txt"}',
         "tool: Read gave done",
-        "assistant (tool_use): " + told("TodoWrite", todos=todos("completed", "completed", "completed")),
+        "assistant (tool_use): " + call_line("TodoWrite", todos=todos("completed", "completed", "completed")),
         "tool: TodoWrite gave 3 steps",
         "assistant (end_turn): All three steps are done.",
     ),
@@ -210,7 +211,7 @@ WRITE = Row(
     steps=(calls(call("Write", path="poems/rose.md", content=POEM)), sum_up),
     outcome=(
         "user: A poem, please, in poems/rose.md.",
-        "assistant (tool_use): " + told("Write", path="poems/rose.md", content=POEM),
+        "assistant (tool_use): " + call_line("Write", path="poems/rose.md", content=POEM),
         "tool: Write gave wrote poems/rose.md",
         "assistant (end_turn): wrote poems/rose.md",
     ),
@@ -277,7 +278,7 @@ CUT = Row(
         "user: And?",
         "assistant (end_turn): Be brief. 5 texts: Count. / one two  / Go on. / one two three  / And?",
     ),
-    whole=(  # a question that fails before anything is said is taken back; one that its asker cancels stays
+    whole=(  # a question that fails before any answer is removed; one that is cancelled stays
         "user: Go on.",
         "user: And?",
         "assistant (end_turn): Be brief. 2 texts: Go on. / And?",
@@ -320,7 +321,7 @@ STRICT = Row(
     steps=(book_strictly, sum_up),
     outcome=(
         "user: Book it.",
-        "assistant (tool_use): " + told("book", **JOURNEY),
+        "assistant (tool_use): " + call_line("book", **JOURNEY),
         "tool: book gave booked",
         "assistant (end_turn): booked",
     ),

@@ -1,4 +1,4 @@
-"""Play one row in one dialect, one way, over real HTTP on loopback, and look at it from all sides."""
+"""Play one row in one dialect, one way, over real HTTP on loopback, and check everything about it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ..oracles import problems as faults_of
 from .losses import amiss
 from .reading import STOPS, Answer, Readers
 from .rows import Row, Turn
-from .tape import Heard, Tape
-from .transcript import said, transcript
+from .tape import Exchange, Tape
+from .transcript import described, transcript
 from .ways import WAYS, Scene
 from .workbench import Workbench
 
@@ -36,9 +36,9 @@ CELLS = tuple((dialect, way) for dialect in PROVIDERS for way in WAYS)
 
 
 class Seen(Struct, frozen=True):
-    """What was checked in one conversation, and what was wrong with it: nothing, as a rule.
+    """What was checked in one conversation, and the problems that were found.
 
-    ``meant`` is what the model said, answer by answer, before anything was restored or run.
+    ``meant`` has the answers of the model as they were before strict schemas were restored and tools were run.
     """
 
     bodies: int
@@ -48,7 +48,7 @@ class Seen(Struct, frozen=True):
 
 
 def play_all(rows: Iterable[Row]) -> tuple[dict[tuple[str, str], tuple[int, int]], list[str]]:
-    """Every dialect and every way: what was checked where nothing was wrong, and one sentence for each thing wrong."""
+    """Play rows in every dialect and way: return the counts for those without problems, and all problems."""
     good: dict[tuple[str, str], tuple[int, int]] = {}
     wrong: list[str] = []
     with LoopbackServer.in_thread() as server, Readers() as readers:
@@ -66,7 +66,7 @@ def play_all(rows: Iterable[Row]) -> tuple[dict[tuple[str, str], tuple[int, int]
 
 
 def play(row: Row, dialect: str, way: str, server: LoopbackServer, readers: Readers) -> Seen:
-    """Hold the conversation, then look at it."""
+    """Hold the conversation, then check it."""
     tape, model = Tape(), Model(row, dialect, streamed=way.endswith("stream"))
     server.script = model.script
     with tempfile.TemporaryDirectory() as folder:
@@ -81,17 +81,17 @@ def play(row: Row, dialect: str, way: str, server: LoopbackServer, readers: Read
         wrong = [*scene.problems, *_outcome(row, scene, model.streamed), *_workbench(row, bench)]
     wrong += _bodies(row, tape, dialect)
     wrong += amiss(row, dialect, scene.losses, streamed=model.streamed)
-    read = [pair for pair in zip(tape.heard, model.decided, strict=False) if _is_whole(pair[0])]
-    wrong += [line for heard, answer in read for line in _answer(dialect, heard, answer, readers, model.streamed)]
-    meant = tuple(" + ".join(said(answer.content)) for answer in model.decided if answer is not None)
-    return Seen(len(tape.heard), len(read), tuple(wrong), meant)
+    read = [pair for pair in zip(tape.exchanges, model.decided, strict=False) if _is_whole(pair[0])]
+    wrong += [line for exchange, answer in read for line in _answer(dialect, exchange, answer, readers, model.streamed)]
+    meant = tuple(" + ".join(described(answer.content)) for answer in model.decided if answer is not None)
+    return Seen(len(tape.exchanges), len(read), tuple(wrong), meant)
 
 
 def manager(url: str, dialect: str, tape: Tape) -> ProviderManager:
-    """The provider as it is, but at the server's address, and heard."""
+    """A manager with the provider of a dialect at the server's address, through transports that record."""
     made = ProviderManager(environment={}, transport=tape.awaiting, sync_transport=tape.blocking, on_loss="allow")
-    told = {"api_key": "sk-integration", "base_url": url, "max_retries": 0, "options": {"region": "loopback"}}
-    made.register(PROVIDERS[dialect], None, told)
+    config = {"api_key": "sk-integration", "base_url": url, "max_retries": 0, "options": {"region": "loopback"}}
+    made.register(PROVIDERS[dialect], None, config)
     return made
 
 
@@ -99,7 +99,7 @@ def manager(url: str, dialect: str, tape: Tape) -> ProviderManager:
 
 
 class Model:
-    """The script of a row in one dialect. ``decided`` is what the model meant, answer by answer."""
+    """The script of a row in one dialect. ``decided`` has the answers of the model, None for an error."""
 
     def __init__(self, row: Row, dialect: str, *, streamed: bool) -> None:
         self._row, self._dialect, self.streamed = row, dialect, streamed
@@ -118,9 +118,9 @@ class Model:
         return step
 
     def _broken(self, step: Step, place: int, request: Request) -> Step:
-        """The connection breaks, or falls silent, right behind the last word of the turn, in whatever dialect."""
+        """The step with a fault, if the turn needs one: the stream breaks or stops after the last word of the turn."""
         turn = self._row.turns[place] if place < len(self._row.turns) else Turn("")
-        if turn.end == "told":
+        if turn.end == "done":
             return step
         if not self.streamed:
             return replace(step, fault="cut" if turn.end == "broken" else "stall_first")
@@ -135,7 +135,7 @@ class Model:
 
 
 def _outcome(row: Row, scene: Scene, streamed: bool) -> Iterator[str]:
-    """The canonical outcome is the one of the table."""
+    """One sentence for each difference between the canonical outcome and the table."""
     expected = row.outcome if streamed or row.whole is None else row.whole
     found = transcript(scene.session.messages)
     for place in range(max(len(expected), len(found))):
@@ -153,7 +153,7 @@ def _outcome(row: Row, scene: Scene, streamed: bool) -> Iterator[str]:
 
 
 def _workbench(row: Row, bench: Workbench) -> Iterator[str]:
-    """The tools saw what they should, and the files are there."""
+    """One sentence for each difference in what the tools noted and in the files that they wrote."""
     if tuple(bench.noted) != row.noted:
         yield f"the tools saw {bench.noted}, and not {list(row.noted)}"
     places = [place for place in bench.folder.rglob("*") if place.is_file()]
@@ -163,26 +163,28 @@ def _workbench(row: Row, bench: Workbench) -> Iterator[str]:
 
 
 def _bodies(row: Row, tape: Tape, dialect: str) -> Iterator[str]:
-    """Every body is one that the vendor's types accept and its ordering rules allow."""
-    if len(tape.heard) != row.bodies:
-        yield f"{len(tape.heard)} requests, and not {row.bodies}"
-    for number, heard in enumerate(tape.heard):
-        for fault in faults_of(msgspec.json.decode(heard.request.body), dialect):
+    """One sentence for each fault that the vendor's types and ordering rules find in a request body."""
+    if len(tape.exchanges) != row.bodies:
+        yield f"{len(tape.exchanges)} requests, and not {row.bodies}"
+    for number, exchange in enumerate(tape.exchanges):
+        for fault in faults_of(msgspec.json.decode(exchange.request.body), dialect):
             yield f"body {number}: {fault}"
 
 
-def _is_whole(heard: Heard) -> bool:
-    return heard.whole or heard.status >= 400
+def _is_whole(exchange: Exchange) -> bool:
+    return exchange.whole or exchange.status >= 400
 
 
-def _answer(dialect: str, heard: Heard, meant: Response | None, readers: Readers, streamed: bool) -> Iterator[str]:
-    """The vendor's client reads in the bytes what the model meant."""
-    found = readers.read(dialect, heard, streamed=streamed and heard.status == 200)
+def _answer(
+    dialect: str, exchange: Exchange, meant: Response | None, readers: Readers, streamed: bool
+) -> Iterator[str]:
+    """A sentence if the vendor's client does not read the answer that the model gave."""
+    found = readers.read(dialect, exchange, streamed=streamed and exchange.status == 200)
     if meant is None:
-        expected = Answer(status=heard.status)
+        expected = Answer(status=exchange.status)
     else:
         assert meant.usage is not None
         stop = STOPS[dialect][bool(meant.tool_uses)]
-        expected = Answer(tuple(said(meant.content)), stop, (meant.usage.input_tokens, meant.usage.output_tokens))
+        expected = Answer(tuple(described(meant.content)), stop, (meant.usage.input_tokens, meant.usage.output_tokens))
     if found != expected:
         yield f"the SDK reads {found}, and not {expected}"

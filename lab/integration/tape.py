@@ -1,4 +1,4 @@
-"""Real transports that remember what went over the wire: every body sent, every byte that came back."""
+"""Real transports that record what goes over the wire: every body sent, every byte that comes back."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort, AsyncReply, Reply
 from interlingua.client.transport.blocking import BlockingTransport
 
-__all__ = ["Heard", "Tape"]
+__all__ = ["Exchange", "Tape"]
 
 
-class Heard:
-    """One exchange. ``whole``: the answer was read to its end."""
+class Exchange:
+    """A request and the bytes of its answer. ``whole``: the answer was read to its end."""
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -24,21 +24,21 @@ class Heard:
 
     @property
     def body(self) -> bytes:
-        """What came back."""
+        """The body of the answer as far as it was read."""
         return b"".join(self.chunks)
 
 
 class Tape:
-    """Everything that was sent, in order, whichever way it was waited for."""
+    """All exchanges in order, through an asynchronous (``awaiting``) or a synchronous transport (``blocking``)."""
 
     def __init__(self) -> None:
-        self.heard: list[Heard] = []
+        self.exchanges: list[Exchange] = []
         self.awaiting, self.blocking = _Awaiting(self), _Blocking(self)
 
-    def take(self, request: HttpRequest) -> Heard:
-        """A new exchange."""
-        self.heard.append(Heard(request))
-        return self.heard[-1]
+    def take(self, request: HttpRequest) -> Exchange:
+        """Add an exchange for a request."""
+        self.exchanges.append(Exchange(request))
+        return self.exchanges[-1]
 
 
 class _Awaiting:
@@ -46,17 +46,17 @@ class _Awaiting:
         self._tape, self._inner = tape, AioTransport(tls=False)
 
     async def send(self, request: HttpRequest) -> AsyncReply:
-        heard = self._tape.take(request)
-        return _AsyncReply(heard, await self._inner.send(request))
+        exchange = self._tape.take(request)
+        return _AsyncReply(exchange, await self._inner.send(request))
 
     async def close(self) -> None:
         await self._inner.close()
 
 
 class _AsyncReply:
-    def __init__(self, heard: Heard, reply: AsyncReply) -> None:
-        self._heard, self._reply, self._chunks = heard, reply, reply.chunks()
-        self.status, self.headers = heard.status, heard.headers = reply.status, reply.headers
+    def __init__(self, exchange: Exchange, reply: AsyncReply) -> None:
+        self._exchange, self._reply, self._chunks = exchange, reply, reply.chunks()
+        self.status, self.headers = exchange.status, exchange.headers = reply.status, reply.headers
         self.close = reply.close
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -69,13 +69,13 @@ class _AsyncReply:
         try:
             chunk = await anext(self._chunks)
         except StopAsyncIteration:
-            self._heard.whole = True
+            self._exchange.whole = True
             raise
-        self._heard.chunks.append(chunk)
+        self._exchange.chunks.append(chunk)
         return chunk
 
     async def drain(self) -> None:
-        self._heard.whole = True
+        self._exchange.whole = True
         await self._reply.drain()
 
 
@@ -84,25 +84,25 @@ class _Blocking:
         self._tape, self._inner = tape, BlockingTransport(tls=False)
 
     def send(self, request: HttpRequest, abort: Abort) -> Reply:
-        heard = self._tape.take(request)
-        return _BlockingReply(heard, self._inner.send(request, abort))
+        exchange = self._tape.take(request)
+        return _BlockingReply(exchange, self._inner.send(request, abort))
 
     def close(self) -> None:
         self._inner.close()
 
 
 class _BlockingReply:
-    def __init__(self, heard: Heard, reply: Reply) -> None:
-        self._heard, self._reply = heard, reply
-        self.status, self.headers = heard.status, heard.headers = reply.status, reply.headers
+    def __init__(self, exchange: Exchange, reply: Reply) -> None:
+        self._exchange, self._reply = exchange, reply
+        self.status, self.headers = exchange.status, exchange.headers = reply.status, reply.headers
         self.close = reply.close
 
     def chunks(self) -> Iterator[bytes]:
         for chunk in self._reply.chunks():
-            self._heard.chunks.append(chunk)
+            self._exchange.chunks.append(chunk)
             yield chunk
-        self._heard.whole = True
+        self._exchange.whole = True
 
     def drain(self) -> None:
-        self._heard.whole = True
+        self._exchange.whole = True
         self._reply.drain()

@@ -20,12 +20,11 @@ from .rows import Turn
 __all__ = ["WAYS", "Scene"]
 
 PATIENCE = 20.0
-"""Seconds, and not a measurement: a server that is never asked fails the row."""
+"""Seconds after which a row fails because its server was never called. This is not a measurement."""
 
 
 class Scene:
-    """One conversation while it is held. ``make`` makes its session; ``problems`` is what went otherwise, ``losses``
-    what could not be said as it was meant."""
+    """One conversation while it is held. ``make`` makes its session; problems and losses are collected."""
 
     def __init__(self, make: Callable[[type[Any]], Any], server: LoopbackServer, turns: Sequence[Turn]) -> None:
         self.make, self.server, self.turns = make, server, turns
@@ -34,17 +33,17 @@ class Scene:
         self.losses: list[Loss] = []
 
     def failed(self, turn: Turn, error: AdapterError) -> None:
-        """An error was raised: was it to be?"""
+        """Note an error that a turn raised, unless the turn was to end like this."""
         if turn.end != ("cancelled" if isinstance(error, CancelledError) else "broken"):
             self.problems.append(f"{turn.text!r}: {type(error).__name__}: {error}")
 
     def ended(self, turn: Turn, *, streamed: bool = False) -> None:
-        """A turn came to its end: was it to? A stream that is cancelled ends without an error."""
+        """Note a turn that ended without an error though it should not. Cancelled streams end without an error."""
         if turn.end == "broken" or (turn.end == "cancelled" and not streamed):
             self.problems.append(f"{turn.text!r} should have been {turn.end}")
 
     def asked_again(self) -> Callable[[], bool]:
-        """Whether the server has been asked since now."""
+        """A function that says whether the server has got another request since this call."""
         before = self.server.script.asked
         return lambda: self.server.script.asked > before
 
@@ -54,7 +53,7 @@ def _is_last(event: Event, turn: Turn) -> bool:
 
 
 def _check_grammar(events: Sequence[Event]) -> None:
-    """Every answer among the events is well formed."""
+    """Check that every answer among the events is well formed."""
     grammar = StreamGrammar()
     for event in events:
         if isinstance(event, MessageStart):

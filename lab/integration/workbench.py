@@ -1,4 +1,4 @@
-"""The tools of the matrix: real functions that write real files, fail, wait for each other, and note what they got."""
+"""The tools of the matrix: real functions that write files, fail, wait for each other, and note their arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from interlingua.agent.tools.binding import BoundTool
 __all__ = ["MANY", "Workbench"]
 
 PATIENCE = 20.0
-"""Seconds, and not a measurement: calls that do not run side by side fail the row."""
+"""Seconds after which a row fails because its calls do not run at the same time. This is not a measurement."""
 
 MANY = 30
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -49,7 +49,7 @@ class Stop:
 
 
 class Workbench:
-    """Made anew for each conversation. ``noted`` is what the tools saw."""
+    """The tools and the folder of one conversation. ``noted`` is what the tools noted of their arguments."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -57,7 +57,7 @@ class Workbench:
         self._together = Barrier(3)
 
     def note(self, what: Any) -> None:
-        """Remember."""
+        """Add something to ``noted``."""
         self.noted.append(what if isinstance(what, str) else _encode(what).decode())
 
     def add(self, a: int, b: int) -> int:
@@ -104,8 +104,8 @@ class Workbench:
         discount: float = 0.0,
     ) -> str:
         """Book a journey."""
-        told = {"traveller": asdict(traveller), "stops": [asdict(stop) for stop in stops]}
-        self.note({**told, "note": note, "seat": seat, "comfort": comfort, "discount": discount})
+        people = {"traveller": asdict(traveller), "stops": [asdict(stop) for stop in stops]}
+        self.note({**people, "note": note, "seat": seat, "comfort": comfort, "discount": discount})
         return "booked"
 
     # ---------------------------------------------------------------------------------------------- as they are offered
@@ -115,24 +115,24 @@ class Workbench:
         return [self.add]
 
     def asking(self) -> list[ToolSource]:
-        """Calls of it wait for each other."""
+        """One tool whose calls wait for each other."""
         return [self.station]
 
     def dividing(self) -> list[ToolSource]:
-        """It may fail."""
+        """One tool that may fail."""
         return [self.divide]
 
     def working(self) -> list[ToolSource]:
-        """What an agent has, under the names that agents know."""
+        """Tools of coding agents, under their usual names."""
         named: dict[str, Callable[..., Any]] = {"TodoWrite": self.todo_write, "Write": self.write, "Read": self.read}
         return [tool(function, name=name) for name, function in named.items()]
 
     def searching(self) -> list[ToolSource]:
-        """Each needs what the one before it gave."""
+        """Tools that are called in turn, each with the result of the one before."""
         return [*self.working(), self.find, self.add]
 
     def many(self) -> list[ToolSource]:
-        """More than most models are given."""
+        """More tools than most requests have."""
         return [self._numbered(number) for number in range(MANY)]
 
     def _numbered(self, number: int) -> BoundTool[..., str]:
@@ -142,5 +142,5 @@ class Workbench:
         return tool(act, name=f"tool_{number:02}", description=f"Does the thing of number {number}.")
 
     def booking(self) -> list[ToolSource]:
-        """Its schema has all that strict mode makes hard."""
+        """One tool with a schema that is difficult in strict mode."""
         return [tool(self.book, strict=True)]

@@ -1,7 +1,7 @@
 """Which tests are run against a mutant: those that run its line, the fast and specific ones first.
 
-A line that runs when its module is imported, a row of a table for instance, has no test of its own. For it the tests
-are taken that run the lines in which the table's name is used.
+A line that runs when its module is imported, for instance a row of a table, has no test of its own. Its tests are those
+that run the lines in which the name of the table is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from .record import Record, test_file
 from .sites import Place, Site
 
-# The folders of tests in the order in which one test file of each is taken; what is left is filled with the others.
+# The folders of tests, in the order in which one test file of each is taken. Then the remaining files follow.
 ORDER = ("cases", "unit", "pairs", "conformance", "oracles", "unit", "corpus", "properties", "unit")
 
 MOST_FILES = 8
@@ -23,7 +23,7 @@ MOST_OF_ONE_FILE = 0.4  # of the budget
 
 
 def choose_tests(covering: Collection[str], record: Record, budget: float) -> list[str]:
-    """At most eight files' covering tests, the fastest first, whose recorded times fit into the budget in seconds."""
+    """Covering tests of at most ``MOST_FILES`` files, the fastest first, that take at most ``budget`` seconds."""
     by_file: dict[str, list[str]] = defaultdict(list)
     for test in sorted(covering, key=lambda test: (record.seconds[test], test)):
         by_file[test_file(test)].append(test)
@@ -42,7 +42,7 @@ def choose_tests(covering: Collection[str], record: Record, budget: float) -> li
 
 
 def ordered_files(by_file: dict[str, list[str]], record: Record) -> Iterator[str]:
-    """Specific first: the larger the share of a file's tests that run the line, the more the file is about it."""
+    """The test files, specific ones first: those with the largest share of tests that run the line."""
     left = sorted(by_file, key=lambda file: (-len(by_file[file]) / len(record.by_file[file]), file))
     for kind in ORDER:
         if (file := next((file for file in left if Path(file).parts[1] == kind), None)) is not None:
@@ -63,7 +63,7 @@ def fitting(tests: Iterable[str], record: Record, budget: float) -> Iterator[str
 
 
 def covering_tests(file: Path, site: Site, record: Record, files: Collection[Path]) -> set[str]:
-    """Every test that passes through the site; ``files`` are those in which a table's name may be used."""
+    """Every test that runs the site; ``files`` are the files in which the name of a table may be used."""
     for line in (site.line, site.place.statement.lineno):
         if tests := record.tests_of(file, [line]):
             return tests
@@ -78,7 +78,7 @@ def covering_tests(file: Path, site: Site, record: Record, files: Collection[Pat
 
 
 def uses(file: Path, place: Place, files: Collection[Path]) -> Iterator[tuple[Path, set[int]]]:
-    """The lines inside functions that use what a statement of the module binds, directly or through another table."""
+    """The lines inside functions that use a name bound by a statement of the module, or a table made with it."""
     if isinstance(place.top, ast.FunctionDef | ast.AsyncFunctionDef):  # a default value
         yield file, set(range(place.top.lineno, (place.top.end_lineno or place.top.lineno) + 1))
     waiting = [(file, name) for name in bound_names(place.top)]
@@ -114,7 +114,7 @@ def parsed(file: Path) -> ast.Module:
 
 @cache
 def users_of(file: Path) -> dict[str, tuple[set[int], set[str]]]:
-    """For each name: the lines inside functions that use it, and the names of the module's own body made of it."""
+    """For each name: the lines inside functions that use it, and the module's names whose values use it."""
     found: dict[str, tuple[set[int], set[str]]] = defaultdict(lambda: (set(), set()))
     for top in parsed(file).body:
         inside = {id(node) for function in functions(top) for node in ast.walk(function)}
@@ -147,12 +147,12 @@ def imported_names(file: Path) -> frozenset[str]:
 
 
 def imports(user: Path, file: Path) -> bool:
-    """Whether a file seems to import another. Folders that hold neither each other's files nor a shared one do not."""
+    """Whether a file seems to import another, judged by names only. Modules of a dialect are private to its folder."""
     name = file.parent.name if file.stem == "__init__" else file.stem
     related = user.parent.is_relative_to(file.parent) or file.parent.is_relative_to(user.parent)
     return name in imported_names(user) and (related or not is_private(file))
 
 
 def is_private(file: Path) -> bool:
-    """A module of one dialect: no other dialect imports it."""
+    """Whether a file is a module of one dialect, which no other dialect imports."""
     return file.parent.parent.name == "dialects"

@@ -1,7 +1,7 @@
-"""The pytest plugin of the mutants: it records which test runs which line, or puts a mutant in a module's place.
+"""The pytest plugin of the mutants: it records which test runs which line, or replaces a module by a mutant.
 
-The environment says which: ``MUTANTS_TIMES`` and ``MUTANTS_LINES`` name the folder of the record, ``MUTANTS_RUN`` one
-for a single mutant. In it ``order.json`` says what to do. Without these variables the plugin does nothing.
+Environment variables choose: ``MUTANTS_TIMES`` and ``MUTANTS_LINES`` name the folder of the record, ``MUTANTS_RUN`` the
+folder of one mutant, with the details in ``order.json``. Without these variables the plugin does nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MEMORY_LIMIT = 6 * 1024**3  # a mutant that never stops may also never stop grow
 
 
 def module_name(path: Path) -> str:
-    """``src/interlingua/framing/__init__.py`` is ``interlingua.framing``."""
+    """The name of a module: ``interlingua.framing`` for ``src/interlingua/framing/__init__.py``."""
     parts = path.with_suffix("").parts
     parts = parts[parts.index("src") + 1 :] if "src" in parts else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -77,17 +77,17 @@ class MutantRun:
     """Runs the chosen tests against a mutant."""
 
     def __init__(self, folder: Path) -> None:
-        asked = json.loads((folder / "order.json").read_text())
+        order = json.loads((folder / "order.json").read_text())
         self.killer = folder / "killer"
-        self.tests = set(asked["tests"])
-        if asked["file"] is not None:
-            sys.meta_path.insert(0, Finder(Path(asked["file"]), asked["number"]))
+        self.tests = set(order["tests"])
+        if order["file"] is not None:
+            sys.meta_path.insert(0, Finder(Path(order["file"]), order["number"]))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
-        resource.setrlimit(resource.RLIMIT_CPU, (asked["limit"], asked["limit"] + 1))
+        resource.setrlimit(resource.RLIMIT_CPU, (order["limit"], order["limit"] + 1))
         os.nice(5)
 
     def pytest_sessionstart(self) -> None:
-        """A failing example is enough: hypothesis need not look for the shortest, which takes minutes."""
+        """Let hypothesis stop at the first failing example: looking for the shortest one takes minutes."""
         hypothesis.settings.register_profile("mutants", hypothesis.settings(phases=(Phase.explicit, Phase.generate)))
         hypothesis.settings.load_profile("mutants")
 
@@ -101,12 +101,12 @@ class MutantRun:
 
 
 class TimeRecorder:
-    """Notes how long each test takes, and how long the fixtures take that a test file shares, in seconds of the CPU."""
+    """Records the CPU seconds of each test, and those of the shared fixtures of each test file."""
 
     def __init__(self, folder: Path) -> None:
         self.times = (folder / f"times.{os.getpid()}.jsonl").open("w", encoding="utf-8")
-        self.passed = True  # every part of the present test
-        self.shared = 0.0  # the part of the present test's time that went into shared fixtures
+        self.passed = True  # whether every part of the current test has passed
+        self.shared = 0.0  # the seconds of the current test that were spent in shared fixtures
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -114,7 +114,7 @@ class TimeRecorder:
         result = yield
         if self.shared:
             self.write(item.nodeid.partition("::")[0], self.shared)
-        if self.passed:  # a test that fails or is skipped is not chosen
+        if self.passed:  # a test that fails or is skipped is never chosen for a mutant
             self.write(item.nodeid, process_time() - started - self.shared)
         return result
 
@@ -140,7 +140,7 @@ class TimeRecorder:
 
 
 class LineRecorder:
-    """Notes the lines that each test runs, as contexts of coverage. What a shared fixture runs, its test file runs."""
+    """Records the lines of each test as contexts of coverage. Lines of a shared fixture count for its test file."""
 
     def __init__(self, folder: Path) -> None:
         order = json.loads((folder / "order.json").read_text())
@@ -150,13 +150,13 @@ class LineRecorder:
         )
         self.coverage.start()
         self.trace = sys.gettrace()
-        for file in order["files"]:  # now, so that no test is thought to run what importing runs
+        for file in order["files"]:  # import them now, so that lines run by the import count for no test
             importlib.import_module(module_name(Path(file)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self.test = item.nodeid
-        sys.settrace(self.trace)  # again: the test before may have set its own, or none
+        sys.settrace(self.trace)  # set it again, since the test before may have changed it
         self.coverage.switch_context(self.test)
         try:
             return (yield)

@@ -1,6 +1,6 @@
 """The record: how long each test takes, and which test runs which line.
 
-It is made by two runs of the suite, because a test takes several times as long while its lines are noted.
+It is made by two runs of the suite, because a test takes several times as long while its lines are recorded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parents[2]  # the folder that holds lab/
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, with the plugin within reach. ``CI`` makes hypothesis draw the same examples in each run."""
+    """Our environment, with the plugin importable. ``CI`` makes hypothesis draw the same examples in each run."""
     path = os.pathsep.join(part for part in (str(HERE), os.environ.get("PYTHONPATH", "")) if part)
     return {**os.environ, "CI": "1", "PYTHONPATH": path, **more}
 
@@ -67,7 +67,7 @@ class Record:
 
     @cached_property
     def seconds(self) -> Mapping[str, float]:
-        """Each test that passed, with its time; each test file with shared fixtures, with theirs."""
+        """The seconds of each test that passed, and for each test file those of its shared fixtures."""
         times: dict[str, float] = json.loads((self.folder / "times.json").read_text())
         return times
 
@@ -91,7 +91,7 @@ class Record:
         return self.data.contexts_by_lineno(str(file.resolve()))
 
     def tests_of(self, file: Path, lines: Iterable[int] | None = None) -> set[str]:
-        """The tests that run one of the lines, or any line of the file, after the import."""
+        """The tests that run one of the lines, or any line of the file; lines run by its import do not count."""
         by_line = self.by_line(file)
         found = {name for line in (by_line if lines is None else lines) for name in by_line.get(line, ())}
         shared = {test for name in found for test in self.by_file.get(name, ())}

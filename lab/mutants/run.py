@@ -54,7 +54,7 @@ class Mutant:
     tests: list[str] = field(default_factory=list[str])
 
     def after_tries(self, tries: int) -> Mutant:
-        """The mutant as it was after so many."""
+        """The mutant as it was after that number of tries."""
         return self if self.tries <= tries else replace(self, verdict="survived")
 
     @property
@@ -63,7 +63,7 @@ class Mutant:
 
 
 def draw(group: Group, seed: int) -> list[Mutant]:
-    """A sample in which each operator has an equal share, as far as there are enough places for it."""
+    """Draw mutants at random, equally many for each operator as far as there are enough sites for it."""
     chance = random.Random(f"{seed} {group.name}")
     by_operator: dict[str, list[Mutant]] = defaultdict(list)
     for file in group.files:
@@ -91,7 +91,7 @@ class Run:
         self.lock = threading.Lock()
 
     def measure(self, mutants: Sequence[Mutant], workers: int, tries: int) -> list[Mutant]:
-        """Try every mutant that is not killed yet and was not tried so often."""
+        """Try every mutant until it is killed or was tried ``tries`` times."""
         known = {mutant.key: mutant for mutant in read_results(self.output)}
         results = [known.get(mutant.key, mutant) for mutant in mutants]
         for number in range(1, tries + 1):
@@ -108,7 +108,7 @@ class Run:
         print()
 
     def one(self, mutant: Mutant) -> None:
-        """Run the next of the tests that cover the mutant."""
+        """Try a mutant with tests that it was not tried with before."""
         with self.lock:
             covering = covering_tests(Path(mutant.file), site_of(mutant), self.record, self.files)
             tests = choose_tests(covering.difference(mutant.tests), self.record, self.limit / 2)
@@ -121,7 +121,7 @@ class Run:
             mutant.seconds += round(monotonic() - started, 1)
 
     def judge(self, mutant: Mutant, tests: Sequence[str]) -> tuple[str, str]:
-        """The verdict, and the test that killed. What was only slow has more time in a second run."""
+        """The verdict, and the test that killed the mutant. After a timeout there is a second run with more time."""
         for limit in (self.limit, PATIENCE * self.limit) if tests else ():
             verdict, killer = run_tests(tests, limit, mutant.file, mutant.number)
             if verdict != "timeout":
@@ -147,7 +147,8 @@ def site_of(mutant: Mutant) -> Site:
 def run_tests(tests: Sequence[str], limit: int, file: str | None, number: int = 0) -> tuple[str, str]:
     """The verdict, and the first test that failed. Without a file nothing is changed.
 
-    The limit is in seconds of the CPU, so that a busy machine gives the same verdicts. What waits is stopped too.
+    The limit is in CPU seconds, so that a busy machine gives the same verdicts. A process that only waits is stopped,
+    too, after ``LONGEST_WAIT`` times the limit.
     """
     command = pytest_command("-x", "--tb=no", *dict.fromkeys(map(test_file, tests)))
     with TemporaryDirectory() as name:
@@ -163,7 +164,7 @@ def run_tests(tests: Sequence[str], limit: int, file: str | None, number: int = 
                 return "timeout", ""
             finally:
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # also what a test left behind
+                    os.killpg(process.pid, signal.SIGKILL)  # with the processes that a test left behind
                 process.wait()
         if code in {PASSED, NOTHING_RUN}:
             return "survived", ""
@@ -177,7 +178,7 @@ def run_tests(tests: Sequence[str], limit: int, file: str | None, number: int = 
 
 
 def summary(results: Sequence[Mutant]) -> Iterator[str]:
-    """The share killed in each group, by each operator, in all; then the survivors."""
+    """The lines of the summary: the shares killed by group, by operator and in all, and the survivors."""
     for key in ("group", "operator"):
         yield f"{key:40} mutants  killed  timeout  survived  share"
         for name in sorted({getattr(mutant, key) for mutant in results}):

@@ -1,10 +1,10 @@
-"""Outside truth about requests: official SDK types with unknown keys forbidden, and the ordering rules of the sheets.
+"""Independent judges of requests: the official SDK types with unknown keys forbidden, and rules of order and limits.
 
-The oracles know nothing of our own code: they read wire bodies (parsed JSON), so that they can contradict it. An empty
-list means that no fault was found; a line that begins with ``warning: `` breaks a rule that nobody has verified and
-that the provider was seen not to enforce.
+The oracles use none of our own code: they read wire bodies (parsed JSON), so that they can contradict it. An empty list
+means that no fault was found; a line that begins with ``warning: `` breaks a rule that nobody has verified and that the
+provider was seen not to enforce.
 
-An SDK is loaded when its dialect is first asked for. `check_order` needs none.
+An SDK is loaded when its dialect is first used. `check_order` needs none.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class MissingSdkError(ImportError):
 
 
 def validate_request(body: Any, dialect: str) -> list[str]:
-    """What the official SDK's types say against a request body, unknown keys included, each line with its JSON path.
+    """The faults that the official SDK's types find in a request body, unknown keys included, each with its JSON path.
 
-    Free are the insides of JSON Schemas, tool inputs and metadata. Anthropic's sampling parameters, which only older
-    models take, are allowed.
+    The insides of JSON Schemas, tool inputs and metadata may be anything. Anthropic's sampling parameters, which only
+    older models take, are allowed.
     """
     return validator(dialect)(body)
 

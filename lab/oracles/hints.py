@@ -1,4 +1,4 @@
-"""Python type hints to checkers: TypedDicts (openai, anthropic), pydantic models (google-genai, ollama)."""
+"""Compiles Python type hints to checkers: TypedDicts (openai, anthropic), pydantic models (google-genai, ollama)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WRAPPERS: Final = (typing.Annotated, typing_extensions.Required, typing_extensio
 
 
 class Compiler:
-    """Turns hints into checkers, each declaration once. ``overrides``: types read otherwise (schemas: free)."""
+    """Turns hints into checkers, each declaration once. ``overrides``: checkers to use for some types instead."""
 
     def __init__(self, overrides: Mapping[Any, Check] | None = None) -> None:
         self._made: dict[Any, Check] = {**SCALARS, **(overrides or {})}
@@ -85,12 +85,12 @@ class Compiler:
 
 
 def is_array(origin: type) -> bool:
-    """`list`, and the SDKs' ways to say "some sequence": Iterable, Sequence, their SequenceNotStr protocol."""
+    """Whether a type means an array: `list`, `tuple`, Iterable, Sequence, or the SDKs' SequenceNotStr protocol."""
     return issubclass(origin, (list, tuple)) or origin.__name__ in {"Iterable", "Sequence", "SequenceNotStr"}
 
 
 def declared(hint: Any) -> dict[str, tuple[Any, bool]]:
-    """Field hints of a TypedDict, and whether each is required.
+    """The hints of a TypedDict's fields, and whether each is required.
 
     Not from ``__required_keys__``: under ``from __future__ import annotations`` it does not see ``Required[...]``.
     """

@@ -1,4 +1,4 @@
-"""Checkers of single JSON values, and how a misfit is worded."""
+"""Checkers of single JSON values, and the wording of their faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final, Protocol, TypeAlias, TypeGuard
 
 Path: TypeAlias = "tuple[Path, str | int] | None"
-"""Parent and last step, spelled out by `render` only when there is something to report."""
+"""The parent and the last step. `render` makes text of it, only when there is a fault to report."""
 
 KINDS: Final = {
     dict: "object",
@@ -50,7 +50,7 @@ def kind_of(value: object) -> type:
 
 
 class Check(Protocol):
-    """``kinds`` are the JSON types that can fit at all: a union picks its branches by them."""
+    """A checker. ``kinds`` are the JSON types that it can accept: a union chooses its branches by them."""
 
     @property
     def kinds(self) -> Collection[type]: ...
@@ -59,7 +59,7 @@ class Check(Protocol):
 
 
 class Free:
-    """Anything of the given kinds, whatever is inside."""
+    """Any value of the given kinds; what is inside is not checked."""
 
     __slots__ = ("kinds",)
 
@@ -104,7 +104,7 @@ class OneOf:
 
 
 class Base64:
-    """Bytes as they travel in JSON. ``url_safe`` also takes ``-_`` and no padding, as protobuf's JSON mapping does."""
+    """Bytes in JSON. ``url_safe`` also accepts ``-_`` and missing padding, as protobuf's JSON mapping does."""
 
     __slots__ = ("url_safe",)
     kinds: Collection[type] = frozenset({str})

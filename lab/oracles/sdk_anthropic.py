@@ -1,4 +1,4 @@
-"""Anthropic's request types: what is generally available or, where that does not fit, what is in beta."""
+"""Anthropic's request types: those that are generally available or, if a body does not fit them, those in beta."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lab.oracles.leaves import INTEGER, NUMBER, Check
 from lab.oracles.typed import Choice, Record, run
 
 HEADERS = ("betas", "user_profile_id", "workspace_id")
-"""Parameters of the SDK's method that travel as headers: in a body they are unknown keys."""
+"""Parameters of the SDK's method that are sent as headers: in a body they are unknown keys."""
 
 SAMPLING: dict[str, Check] = {"temperature": NUMBER, "top_p": NUMBER, "top_k": INTEGER}
-"""Gone from the types of SDK 2.x, but legal on the wire for the models that still take them."""
+"""Parameters that the types of SDK 2.x no longer have, but that are legal on the wire for older models."""
 
 
 @cache
@@ -30,7 +30,7 @@ def beta_request() -> Check:
 
 
 def as_body(params: Check) -> Check:
-    """The parameters of the method, as they are laid out on the wire."""
+    """The checker of the method's parameters, changed to that of a request body."""
     for record in params.branches if isinstance(params, Choice) else ():
         if isinstance(record, Record):
             record.fields.update(SAMPLING)
@@ -40,6 +40,6 @@ def as_body(params: Check) -> Check:
 
 
 def validate(body: Any) -> list[str]:
-    """Nothing if either surface accepts the body, else the complaints of the one that has fewer, or of the wider."""
+    """No faults if either set of types accepts the body, else those of the set that finds fewer."""
     found = run(request(), body)
     return min(run(beta_request(), body), found, key=len) if found else found

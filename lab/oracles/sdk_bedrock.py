@@ -1,6 +1,6 @@
-"""Bedrock's request shapes: botocore's own validator, then the limits of the model that it leaves to the server.
+"""Bedrock's request shapes: botocore's own validator, then the limits of the service model that botocore ignores.
 
-``converse`` and ``converse-stream`` are read as one (the latter has one field more): a body does not say which it is.
+``converse`` and ``converse-stream`` share a checker (the latter has one field more): a body does not say which it is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lab.oracles.typed import ListOf, MapOf, Record, run
 
 IN_PATH = "modelId"
 LONGEST = 300
-"""Characters of botocore's report that are kept of one line: it quotes values whole."""
+"""How many characters are kept of a line in botocore's report, which quotes whole values."""
 
 
 @cache
@@ -43,7 +43,7 @@ def validate(body: Any) -> list[str]:
 
 
 class Limit:
-    """Longest, largest and pattern, as the service model has them; botocore itself only looks at the smallest."""
+    """The maximum and the pattern of the service model; botocore itself checks only the minimum."""
 
     __slots__ = ("most", "pattern")
     kinds: Collection[type] = frozenset({str, int, float})

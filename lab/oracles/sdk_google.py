@@ -1,6 +1,6 @@
-"""Gemini's request types. The SDK's parameters are flat; its converters lay them out as the REST body checked here.
+"""Gemini's request types. The SDK's parameters are flat; its converters make the REST body that is checked here.
 
-Both surfaces, the Gemini API and Vertex, are read as one: a body does not say to which of them it goes.
+The Gemini API and Vertex share a checker: a body does not say to which of them it goes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOP = (
 """Fields of ``GenerateContentConfig`` that the converters put beside ``contents``, not into ``generationConfig``."""
 
 IN_PYTHON_ONLY = ("http_options", "should_return_http_response", "automatic_function_calling", "automatic_continuation")
-"""Fields of ``GenerateContentConfig`` that steer the SDK and are never sent."""
+"""Fields of ``GenerateContentConfig`` that configure the SDK and are never sent."""
 
 RENAMED = {"model_selection_config": "modelConfig", "generation_output_config": "outputConfig"}
 """Fields that the converters send under another name than their own."""
@@ -45,7 +45,7 @@ def request() -> Check:
     compiler = Compiler({types.Schema: OBJECT})
     nest_image_output(compiler)
     content = compiler.compile(types.Content)
-    # Where the SDK also takes functions, strings, files, … the wire has this and nothing else.
+    # Here the SDK also accepts functions, strings, files, …; the wire has only these types.
     wire = {"system_instruction": content, "tools": ListOf(compiler.compile(types.Tool))}
     fields: dict[str, Check] = {"contents": ListOf(content)}
     for name in TOP:
@@ -59,7 +59,7 @@ def request() -> Check:
 
 
 def generation_config(compiler: Compiler) -> Record:
-    """The SDK's own ``GenerationConfig``, and what only the flat configuration has."""
+    """The checker of ``generationConfig``: the SDK's ``GenerationConfig`` and fields that only its flat config has."""
     found = Record("GenerationConfig")
     for model in (types.GenerateContentConfig, types.GenerationConfig):
         for name, field in model.model_fields.items():

@@ -1,4 +1,4 @@
-"""Ollama's request types: the Python SDK's, and the fields that the server reads but this SDK does not know yet."""
+"""Ollama's request types: those of the Python SDK, and fields that the server reads but this SDK does not have yet."""
 
 from __future__ import annotations
 

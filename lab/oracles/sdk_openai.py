@@ -26,9 +26,9 @@ def responses_request() -> Check:
 
 
 def nameless(thought: Check) -> Check:
-    """Reasoning without its id, known by its encrypted content: the type wants the id, recorded servers do not.
+    """A checker for reasoning without an id but with encrypted content: recorded servers accept it, unlike the type.
 
-    The content names its item, so an id that is not the issuer's own is refused: better none than another.
+    The encrypted content names its item, and the server refuses any other id, so the id may have to be left out.
     """
     assert isinstance(thought, Record)
     required = [key for key in thought.required if key != "id"]

@@ -1,7 +1,7 @@
-"""Checkers of parsed JSON: built once from somebody else's type declarations, run on many bodies.
+"""Checkers of parsed JSON: built once from the type declarations of an SDK, run on many bodies.
 
-A checker appends one sentence per misfit, led by the JSON path of the value. Keys that a `Record` does not name are
-misfits; what is free-form (a tool's input, a JSON Schema) is `Free`. How Python hints become checkers is in `hints`.
+A checker appends one sentence per fault, which begins with the JSON path of the value. Keys that a `Record` does not
+name are faults; a free-form value (a tool's input, a JSON Schema) is `Free`. `hints` makes checkers of Python hints.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Choice:
 
 
 class Attempts:
-    """Branches of one JSON type that nothing tells apart beforehand."""
+    """Branches of one JSON type that must be tried one after the other."""
 
     __slots__ = ("branches", "kinds")
 
@@ -128,7 +128,7 @@ class Attempts:
 
 
 class Tagged:
-    """Records told apart by the word under ``tag``; those without one, or whose tag may be absent, stay candidates."""
+    """Records told apart by the word under ``tag``. If it is absent, those that do not require it are tried."""
 
     __slots__ = ("_memo", "_records", "_words", "tag")
     kinds: Collection[type] = frozenset({dict})
@@ -152,8 +152,8 @@ class Tagged:
         if branch is not None:
             branch.check(value, path, out)
         else:
-            said = "missing" if word is ABSENT else shown(word)
-            out.append(f"{render((path, self.tag))}: {said}, expected one of {self._words}")
+            found = "missing" if word is ABSENT else shown(word)
+            out.append(f"{render((path, self.tag))}: {found}, expected one of {self._words}")
 
     def _among(self, word: Any) -> Check | None:
         fitting = [record for record in self._records if self._fits(record, word)]
@@ -175,7 +175,7 @@ def flattened(branches: Iterable[Check]) -> Iterable[Check]:
 
 
 def narrowed(branches: Sequence[Check]) -> Check:
-    """One checker for branches of the same JSON type. A `Free` among them admits all that the others do."""
+    """One checker for branches of the same JSON type. A `Free` among them accepts everything that the others do."""
     for branch in branches:
         if len(branches) == 1 or isinstance(branch, Free):
             return branch
@@ -186,7 +186,7 @@ def narrowed(branches: Sequence[Check]) -> Check:
 
 
 def common_tag(records: Sequence[Record]) -> str | None:
-    """The key whose word singles out the most records; ``None`` if no key singles out any."""
+    """The key whose word identifies the most records; ``None`` if no key identifies any."""
     scores = {key: singled_out(records, key) for record in records for key in record.fields}
     best = max(scores, key=lambda key: scores[key], default="")
     return best if scores.get(best) else None
@@ -198,14 +198,14 @@ def singled_out(records: Sequence[Record], key: str) -> int:
 
 
 def run(check: Check, value: Any) -> list[str]:
-    """All misfits of one body."""
+    """All faults of one body."""
     out: list[str] = []
     check.check(value, None, out)
     return out
 
 
 def record(name: str, fields: Mapping[str, Check], required: Iterable[str] = ()) -> Record:
-    """A record written by hand, where a protocol lays fields out otherwise than its SDK does."""
+    """A record made by hand, for a protocol whose wire differs from the parameters of its SDK."""
     made = Record(name)
     made.fields.update(fields)
     made.required = tuple(required)

@@ -1,4 +1,4 @@
-"""The documentation site: pages put together, a reference made of the code, the build, and a check of every link.
+"""The documentation site: collects the pages, makes a reference from the code, builds the site, and checks every link.
 
-``python -m lab.site build/site`` does all of it; a warning of the generator or a link that leads nowhere is an error.
+``python -m lab.site build/site`` does all of it; a warning of the generator or a broken link is an error.
 """

@@ -1,4 +1,4 @@
-"""``python -m lab.site FOLDER``: builds the site; warnings and links that lead nowhere are errors."""
+"""``python -m lab.site FOLDER``: builds the site; warnings and broken links are errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def build(folder: Path) -> int:
-    """The number of problems; they are printed."""
+    """Build the site, print the problems, and return their number."""
     pages = folder.with_name(f"{folder.name}-pages")
     sources.write(pages)
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What the source says about a name: docstrings, and the texts below fields and constants."""
+"""Reads the documentation of a name from the source: docstrings, and the texts below fields and constants."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ PACKAGE = "interlingua"
 
 
 def ours(kind: type) -> list[type]:
-    """A class and its bases, as far as they are of this package."""
+    """A class and its bases, without those from other packages."""
     return [base for base in kind.__mro__ if base.__module__.partition(".")[0] == PACKAGE]
 
 
 def is_class(value: Any) -> TypeGuard[type[Any]]:
-    """Whether it is a class of this package: ``Any`` is a class, too, where it is only an alias."""
+    """Whether a value is a class of this package, or derives from one."""
     return inspect.isclass(value) and bool(ours(value))
 
 
 def text_of(name: str, value: Any) -> str:
-    """What the source says of a public name, whatever it is."""
+    """The documentation of a public name: a class, a function or a constant."""
     return documentation(value) if is_class(value) or inspect.isroutine(value) else _constant(name, value)
 
 
 def documentation(value: Any) -> str:
-    """The docstring of a class or a function; a class may have that of its base."""
+    """The docstring of a class or a function; a class without one has that of its base."""
     if is_class(value):
         texts = [vars(base).get("__doc__") for base in ours(value)]
         return inspect.cleandoc(next((text for text in texts if text), ""))
@@ -81,7 +81,7 @@ def _tree(file: str) -> ast.Module:
 
 
 def _texts(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
-    """Each assignment that has a string below it."""
+    """The name and text of each assignment that has a string below it."""
     for node, below in pairwise(body):
         if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str):
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]

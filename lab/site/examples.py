@@ -1,4 +1,4 @@
-"""The page of examples: each program as it stands in the folder, and the notebook cell by cell."""
+"""The page of examples: each program of the folder, and the notebook cell by cell."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def page() -> str:
 def _programs() -> Iterator[str]:
     for name in ORDER:
         text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
-        told = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")
+        about = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")
         code = text.split('"""\n', 1)[-1].strip()
         yield f"## {name}.py\n"
-        yield from (f"```sh\n{part.strip()}\n```\n" if part.startswith("    ") else f"{part}\n" for part in told)
+        yield from (f"```sh\n{part.strip()}\n```\n" if part.startswith("    ") else f"{part}\n" for part in about)
         yield f"```python\n{code}\n```\n"
 
 

@@ -1,4 +1,4 @@
-"""The built pages: every link leads somewhere, and nothing is loaded from another host."""
+"""Checks the built pages: no link is broken, and nothing is loaded from another host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IN_CSS = re.compile(r"(?:url\(|@import)\s*['\"]?((?:https?:)?//[^'\")\s]+)")
 
 
 class Page(HTMLParser):
-    """The anchors of a page, where it links to, and what it loads."""
+    """The anchors of a page, the targets of its links, and the URLs that it loads."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def read(place: Path) -> Page:
 
 
 def problems(folder: Path) -> Iterator[str]:
-    """One sentence for each link that leads nowhere and each thing that another host would serve."""
+    """One sentence for each broken link and each URL that would be loaded from another host."""
     for place in sorted(folder.rglob("*.html")):
         page, name = read(place), place.relative_to(folder).as_posix()
         yield from (f"{name} loads {url}" for url in page.loaded if _is_elsewhere(url))
@@ -59,7 +59,7 @@ def _is_elsewhere(url: str) -> bool:
 
 
 def _wrong(url: str, place: Path) -> str:
-    """Why a link leads nowhere, or nothing. Other hosts are not asked."""
+    """Why a link is broken; empty if it is not. Links to other hosts are not checked."""
     parts = urlsplit(url)
     if parts.scheme or parts.netloc:
         return ""

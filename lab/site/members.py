@@ -21,11 +21,11 @@ FENCE = "`" * 6
 INNER = "`" * 5
 LONGEST = 600  # what a table or a union holds, in characters
 CLASS_LEVEL = (classmethod, staticmethod)
-UNCALLED = (msgspec.Struct, enum.Enum)  # whose fields say how they are made
+UNCALLED = (msgspec.Struct, enum.Enum)  # shown without a signature: their fields are listed
 
 
 def entry(name: str, value: Any, module: str, public: frozenset[type]) -> Iterator[str]:
-    """The lines of one name; ``public`` are the classes whose members are told elsewhere."""
+    """The lines for one name; ``public`` are the classes whose members are documented in their own entries."""
     if is_class(value):
         yield from _class(name, value, module, public)
     elif callable(value) and inspect.isroutine(value):
@@ -64,18 +64,18 @@ def _directive(word: str, shown: str, module: str | None, *texts: str, fence: st
 
 
 def fields(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Each field: its name, its type as the source has it, its default, and what the source says of it."""
+    """For each field its name, its type as the source has it, its default, and its documentation."""
     if issubclass(kind, enum.Enum):
         yield from ((member.name, "", repr(str(member.value)), "") for member in kind)
         return
-    told = field_texts(kind)
+    texts = field_texts(kind)
     annotations: dict[str, Any] = {}
     for base in reversed(ours(kind)):
         annotations |= cast("dict[str, Any]", vars(base).get("__annotations__", {}))
     defaults = _defaults(kind)
     for name, note in annotations.items():
         if not name.startswith("_") and not (name == "type" and "Literal" in str(note)):
-            yield name, _annotation(note), defaults.get(name, ""), told.get(name, "")
+            yield name, _annotation(note), defaults.get(name, ""), texts.get(name, "")
 
 
 def _defaults(kind: type[Any]) -> dict[str, str]:
@@ -93,7 +93,7 @@ def _defaults(kind: type[Any]) -> dict[str, str]:
 
 
 def methods(kind: type[Any], public: frozenset[type]) -> Iterator[tuple[str, str, str]]:
-    """Public methods and properties: Sphinx's word, name and signature, docstring; without those of a public base."""
+    """Public methods and properties, without those of public bases: Sphinx's word, signature, docstring."""
     seen: set[str] = set()
     bases = [base for base in ours(kind) if base is kind or base not in public]
     for base in bases:
@@ -111,7 +111,7 @@ def methods(kind: type[Any], public: frozenset[type]) -> Iterator[tuple[str, str
 
 
 def _inherited(kind: type[Any], name: str) -> str:
-    """What the first class that says anything says about a method."""
+    """The docstring of a method, from the first class that has one."""
     for base in ours(kind):
         member = vars(base).get(name)
         text = documentation(getattr(member, "__func__", member)) if member is not None else ""
@@ -121,7 +121,7 @@ def _inherited(kind: type[Any], name: str) -> str:
 
 
 def signature(value: Any, *, bound: bool = False) -> str:
-    """As it would be written, with types as the source has them."""
+    """The signature of a function, with types as the source has them."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -139,7 +139,7 @@ def signature(value: Any, *, bound: bool = False) -> str:
 
 
 class _Word:
-    """Shows itself as its text, without quotes."""
+    """A text whose ``repr`` has no quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -161,7 +161,7 @@ def _annotation(note: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    """What a table or a union holds, by name."""
+    """A sentence with the keys of a table or the members of a union."""
     if is_dict(value):
         held, words = "It has", [*value]
     else:

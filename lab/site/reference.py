@@ -1,4 +1,4 @@
-"""The reference: one page for each chapter of public names and for each public module, made of the code itself."""
+"""The reference: one page for each chapter of public names and for each public module, made from the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .members import entry, fields, methods
 
 __all__ = ["Chapter", "chapters", "pages", "undocumented"]
 
-# What stands on which page: a name belongs to the first chapter that has the module where it is defined.
+# The pages: a name belongs to the first chapter that has the module where the name is defined.
 CHAPTERS = {
     # page           title                           where its names are defined, below interlingua
     "conversation": ("Messages and blocks",          "types.messages types.blocks types.base"),
@@ -34,7 +34,7 @@ CHAPTERS = {
 
 
 class Chapter(NamedTuple):
-    """One page: its title, what stands before the names, and the names with the module that they are imported from."""
+    """One page: its title, its names, and the module from which they are imported."""
 
     title: str
     module: str
@@ -121,7 +121,7 @@ def _page(page: str, chapter: Chapter) -> Iterator[str]:
 
 
 def undocumented() -> Iterator[str]:
-    """Every public name, method and property about which the source says nothing."""
+    """Every public name, method and property without documentation."""
     for chapter in chapters().values():
         for name, value in chapter.names.items():
             if not text_of(name, value):

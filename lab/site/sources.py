@@ -1,4 +1,4 @@
-"""The folder that the generator reads: the pages of docs/, those of the root, the examples and the reference."""
+"""Writes the folder that the generator reads: pages of docs/ and of the root, the examples and the reference."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _write_all(folder: Path, pages: Iterator[tuple[str, str]]) -> None:
 
 
 def _relinked(text: str, source: Path, page: Path, folder: Path) -> str:
-    """Links as they lead in the repository, led to the pages of the site; one that has no page there is text."""
+    """The text with its links changed from files of the repository to pages of the site; without a page, only text."""
 
     def target(found: re.Match[str]) -> str:
         mark, words, link = found.groups()
@@ -63,7 +63,7 @@ def _relinked(text: str, source: Path, page: Path, folder: Path) -> str:
 
 
 def _place(meant: Path, folder: Path) -> Path | None:
-    """Where a file of the repository stands in the site."""
+    """The page of the site for a file of the repository; None if there is none."""
     if meant.is_relative_to(HOME / "docs"):
         return folder / meant.relative_to(HOME / "docs")
     name = meant.relative_to(HOME).as_posix()

@@ -1,6 +1,6 @@
-"""Our translators beside others', on the same recordings: what fails, what is not valid, what is lost, said or not.
+"""Compares our translators with others on the same recordings: failures, invalid results, declared and silent losses.
 
-``python -m lab.translators CORPUS [PAGE]`` installs the others into folders of their own, has each translate what it
-says that it translates, judges every result by the same rules and writes the tables of PAGE. The programs that call the
-libraries are in ``examples/compare/translators``; nothing is asked over a network but the package registries.
+``python -m lab.translators CORPUS [PAGE]`` installs the others into folders of their own, has each translate the pairs
+that it documents, judges every result by the same rules and writes the tables of PAGE. The programs that call the
+libraries are in ``examples/compare/translators``; the network is used only for the package registries.
 """

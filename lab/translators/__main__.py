@@ -18,7 +18,7 @@ Results = dict[tuple[str, str, Pair], Counts]
 
 
 def measure(peer: Peer, command: list[str], tasks: list[Task], results: Results, shown: Counter[str]) -> str:
-    """Have a peer translate all that it says it can; returns its version."""
+    """Have a peer translate every task that it documents, judge the results, and return the version of the peer."""
     wanted = [(task, target) for task in tasks for source, target in peer.pairs[task.verb] if source == task.source]
     answers = ask(command, wanted)
     version = str(next(answers)["version"])

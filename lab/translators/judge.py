@@ -1,4 +1,4 @@
-"""One translation, judged: by the vendor's types and rules of order, by what it no longer says, by how it ends."""
+"""Judges one translation: by the vendor's types and ordering rules, by the content that is lost, by how it ends."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Counts", "judge"]
 Counts = Counter[str]
 
 FILLED_IN: Final = re.compile(r"(?:strict|detail): missing, ")
-"""Keys of Responses that the types require, and the service fills in."""
+"""Keys of Responses that the types require but the service does not: it has defaults for them."""
 CLAUDE: Final = {"anthropic-messages", "bedrock-converse"}
-"""Two protocols of one issuer."""
+"""Two protocols for the models of one issuer."""
 IN_URL: Final = ("gemini", "bedrock-converse")
 
 
 def judge(task: Task, target: str, done: dict[str, Any], lost: Callable[[str, str], object] | None = None) -> Counts:
-    """What is counted of one translation. ``lost`` is told the place and the text of each string that is gone."""
+    """The counts for one translation. ``lost`` is called with the place and the text of each string that is lost."""
     counts: Counts = Counter({"asked": 1})
     if "refused" in done:
         counts["refused"] += 1
@@ -59,7 +59,7 @@ def _request(task: Task, target: str, done: dict[str, Any], lost: Callable[[str,
 
 
 def sent(body: Any, task: Task, target: str) -> Any:
-    """A body with its model where the protocol has it in the body, and without where it has it in the URL."""
+    """A body with the model if the protocol has it in the body, and without it if the protocol has it in the URL."""
     if not is_object(body):
         return body
     rest = {key: value for key, value in body.items() if key not in ("model", "modelId")}

@@ -1,4 +1,4 @@
-"""The tables of the page: each translator beside ours on the same pairs."""
+"""The tables of the page: each translator and ours on the same pairs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Results", "write_page"]
 
 BEGIN, END = "<!-- compared -->", "<!-- end -->"
 Results = Mapping[tuple[str, str, Pair], Counts]
-"""What was counted, by translator, verb and pair."""
+"""The counts by translator, verb and pair."""
 
 
 class Column(NamedTuple):
-    """A head, and what stands below it."""
+    """A column: its head, and a function for its cells."""
 
     head: str
     cell: Callable[[Counts], str]
@@ -29,7 +29,7 @@ def count(key: str) -> Callable[[Counts], str]:
 
 
 def share(key: str, of: str) -> Callable[[Counts], str]:
-    """A count, and which part of another it is."""
+    """A cell with a count, and its share of another count."""
 
     def cell(counts: Counts) -> str:
         whole = counts[of]
@@ -67,7 +67,7 @@ TABLES: Final[Mapping[str, tuple[str, tuple[Column, ...]]]] = {
 
 
 def total(results: Results, name: str, verb: str, pairs: Iterable[Pair]) -> Counts:
-    """What was counted of some pairs."""
+    """The sum of the counts of some pairs."""
     summed: Counts = Counter()
     for pair in pairs:
         summed.update(results.get((name, verb, pair), {}))
@@ -75,7 +75,7 @@ def total(results: Results, name: str, verb: str, pairs: Iterable[Pair]) -> Coun
 
 
 def rows(results: Results, versions: Mapping[str, str], verb: str) -> Iterator[tuple[str, Counts]]:
-    """All that we translate, then each of the others, and we on the same pairs."""
+    """Our row for all pairs, then a row for each other translator, with ours on the same pairs."""
     if OURS.name in versions:
         yield _label(OURS, OURS.name, verb), total(results, OURS.name, verb, OURS.pairs[verb])
     for peer in PEERS[1:]:

@@ -1,4 +1,4 @@
-"""The translators that are compared: what each says that it translates, how it is installed, how it is asked."""
+"""The translators that are compared: the pairs that each documents, how it is installed, how it is called."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Install(NamedTuple):
     folder: Path
 
     def command(self, peer: Peer) -> list[str] | None:
-        """How a peer's program is run; it is installed first where it is missing."""
+        """The command that runs a peer's program. The peer is installed first if it is missing; None if that fails."""
         if not peer.package:
             return [sys.executable, str(PROGRAMS / peer.program)]
         return self._node(peer) if peer.program.endswith(".mjs") else self._python(peer)
@@ -102,7 +102,7 @@ def _fails(command: list[str]) -> bool:
 
 
 def ask(command: list[str], asked: Iterable[tuple[Task, str]]) -> Iterator[dict[str, Any]]:
-    """The program's version, then one answer for each task and target. One that ends early is started anew."""
+    """The program's version, then one result for each task and target. A program that ends early is started again."""
     waiting = [_line(task, target) for task, target in asked]
     place, first = 0, True
     while first or place < len(waiting):
@@ -119,12 +119,12 @@ def ask(command: list[str], asked: Iterable[tuple[Task, str]]) -> Iterator[dict[
                 try:
                     run.stdin.write(waiting[place])
                     run.stdin.flush()
-                    said = run.stdout.readline()
+                    line = run.stdout.readline()
                 except BrokenPipeError:
-                    said = b""
+                    line = b""
                 place += 1
-                yield json.loads(said) if said else {"error": "the program ended"}
-                if not said:
+                yield json.loads(line) if line else {"error": "the program ended"}
+                if not line:
                     break
             run.stdin.close()
 

@@ -1,4 +1,4 @@
-"""The recordings that are translated: chosen once by a seed, the same for everybody."""
+"""The recordings that are translated: chosen by a seed, the same for every translator."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from lab.oracles.leaves import is_object
 __all__ = ["CUTS", "Task", "choose", "tasks"]
 
 SIZE, SEED, CUTS = 1333, 12, 4
-"""How many recordings, chosen by which seed; at how many places each of their streams is cut."""
+"""The number of recordings, the seed that chooses them, and the number of cuts of each stream."""
 EVENTS = ("anthropic-messages", "openai-chat", "openai-responses", "gemini")
 """Protocols whose streams are server-sent events."""
 
 
 class Task(NamedTuple):
-    """One thing to translate. ``whole``: a stream that was not cut; ``valid``: by the vendor's types, as recorded."""
+    """One thing to translate. ``whole``: the stream is not cut; ``valid``: the recorded request is valid itself."""
 
     id: str
     verb: str
@@ -48,7 +48,7 @@ def choose(corpus: Path, size: int = SIZE, seed: int = SEED) -> list[Record]:
 
 
 def tasks(records: Sequence[Record], seed: int = SEED) -> list[Task]:
-    """What is translated of some recordings: requests, whole answers, and streams, whole and cut."""
+    """The tasks from some recordings: requests, whole answers, and streams, whole and cut."""
     made: list[Task] = []
     for record in records:
         model = record.model or record.hosted_model or "m"
@@ -64,7 +64,7 @@ def tasks(records: Sequence[Record], seed: int = SEED) -> list[Task]:
 
 
 def streams(record: Record, model: str, seed: int) -> list[Task]:
-    """A stream as it came, and cut behind some of its frames, but the last three: the last word may come before."""
+    """A stream as recorded, and cut after some of its frames. The last three are not cut: they may hold the end."""
     data = record.stream or b""
     frames = read_frames(record.dialect, data)
     if not frames or data.lstrip().startswith(b"["):  # a JSON array is no server-sent event

@@ -1,4 +1,4 @@
-"""Why an answer stopped, as each protocol says it, in four words that all can say."""
+"""The stop reason of an answer in each protocol, as one of four words that all protocols have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STOPS: Final[Mapping[str, str]] = {
     "refusal": REFUSED, "content_filter": REFUSED, "SAFETY": REFUSED, "PROHIBITED_CONTENT": REFUSED,
     "BLOCKLIST": REFUSED, "SPII": REFUSED, "guardrail_intervened": REFUSED, "content_filtered": REFUSED,
 }  # fmt: skip
-"""Words that mean the same everywhere; of any other nothing is asked."""
+"""The words of protocols that have a common meaning. Any other word is not judged."""
 
 
 def first(wire: Wire, key: str) -> Wire:
@@ -53,14 +53,14 @@ CALL_MARKS: Final = ("tool_use", "tool_calls", "function_call", "functionCall", 
 
 
 def content_of(body: Wire, dialect: str) -> Any:
-    """What the model said in an answer."""
+    """The content of an answer."""
     return READERS[dialect][1](body)
 
 
 def why_stopped(body: Wire, dialect: str) -> str | None:
-    """``finished``, ``calls``, ``limit`` or ``refused``. Some say no word for calls.
+    """``finished``, ``calls``, ``limit`` or ``refused``. Some protocols have no word for calls: then the content tells.
 
-    None where the word is another, and where an answer that is finished refuses in a text: protocols differ there.
+    None if the word is another one, or if a finished answer has a refusal: protocols differ in these cases.
     """
     word, content = STOPS.get(str(READERS[dialect][0](body))), content_of(body, dialect)
     if word == FINISHED and _refuses(content):

@@ -1,4 +1,4 @@
-"""The long strings of a body that a reader of the conversation could miss, and whether another body says them."""
+"""The long strings of a body that matter to the conversation, and whether another body has them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.oracles.leaves import is_array, is_object
 __all__ = ["LONG", "missing", "proofs", "said", "strings"]
 
 LONG = 12
-"""Characters of a long string."""
+"""The least number of characters of a long string."""
 
 Place = tuple[str | int, ...]
 
@@ -22,13 +22,13 @@ WORDS = frozenset(
     "type object include category threshold format service_tier anthropic_version detail role phase".split()
     + "mimeType mime_type media_type responseMimeType response_mime_type responseModalities $ref $schema".split()
 )
-"""Keys of words of a protocol, of JSON Schema and of media types: each protocol has its own for the same."""
+"""Keys whose values are words of a protocol, of JSON Schema or media types: each protocol has its own words."""
 IDS = frozenset(
     "model id call_id tool_call_id tool_use_id toolUseId previous_response_id approval_request_id responseId".split()
 )
-"""Keys of models, of calls and of what a server holds: rewritten where the target has another rule."""
+"""Keys whose values are ids: translators may rewrite them, because each protocol has its own rule."""
 PROOFS = frozenset({"signature", "encrypted_content", "thoughtSignature", "thought_signature", "encrypted_index"})
-"""Keys of what only its issuer can read; it must not go to anybody else."""
+"""Keys whose values only their issuer can read; they must not be sent to another provider."""
 
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 
@@ -46,7 +46,7 @@ def leaves(value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
 
 
 def hosted_names(value: Any) -> Iterator[str]:
-    """The names of hosted tools, which their types say too."""
+    """The names of hosted tools whose type begins with the name."""
     for tool in value.get("tools") or () if is_object(value) else ():
         name, kind = (tool.get("name"), tool.get("type")) if is_object(tool) else (None, None)
         if isinstance(name, str) and isinstance(kind, str) and kind.startswith(name):
@@ -54,12 +54,12 @@ def hosted_names(value: Any) -> Iterator[str]:
 
 
 def key_of(place: Place) -> str:
-    """The name under which a string stands; a string of an array stands under the array's."""
+    """The key of a string; strings of an array have the key of the array."""
     return next((step for step in reversed(place) if isinstance(step, str)), "")
 
 
 def strings(body: Any) -> list[tuple[Place, str]]:
-    """What must be said again: long strings, but for words of the protocol, ids and proofs."""
+    """The strings that a translation must keep: long ones, except words of the protocol, ids and proofs."""
     skipped, words = WORDS | IDS | PROOFS, {*hosted_names(body)}
     return [
         (place, text)
@@ -69,12 +69,12 @@ def strings(body: Any) -> list[tuple[Place, str]]:
 
 
 def proofs(body: Any) -> list[str]:
-    """What only its issuer can read."""
+    """The strings that only their issuer can read."""
     return [text for place, text in leaves(body) if len(text) >= LONG and key_of(place) in PROOFS]
 
 
 def said(body: Any) -> str:
-    """All that a body says, keys included; JSON within strings is opened."""
+    """All text of a body, keys included, and that of JSON inside its strings."""
     return "\0".join(texts(body))
 
 
@@ -92,7 +92,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def opened(text: str) -> Any:
-    """The JSON array or object that a string holds, else nothing."""
+    """The JSON value that a string holds; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -100,7 +100,7 @@ def opened(text: str) -> Any:
 
 
 def missing(text: str, told: str) -> bool:
-    """Whether a string is said nowhere: not as it stands, not as the JSON or the bytes that it holds."""
+    """Whether a text has a string in no form: not as it is, and not as the JSON or the bytes that it holds."""
     if text in told or _apart(text, told):
         return False
     if text.startswith("data:") and "," in text:
@@ -111,12 +111,12 @@ def missing(text: str, told: str) -> bool:
 
 
 def _apart(text: str, told: str) -> bool:
-    """A text may be sent in pieces, or without blanks at its ends."""
+    """Whether the string is there without blanks at its ends."""
     return text.strip() in told
 
 
 def _as_bytes(text: str, told: str) -> bool:
-    """Base64 has two alphabets, and the bytes may be a text."""
+    """Whether base64 data are there in either alphabet, or as the text that they encode."""
     plain = text.replace("-", "+").replace("_", "/").rstrip("=")
     if plain in told:
         return True

@@ -304,10 +304,10 @@ def test_the_median_error_on_unseen_sources() -> None:
 
 @needs_shared
 def test_the_median_error_of_answers_on_unseen_sources() -> None:
-    from estimate_rows import said  # pyright: ignore
+    from estimate_rows import answered_exchanges  # pyright: ignore
 
     errors: dict[str, list[float]] = defaultdict(list)
-    for row, content, model in said():
+    for row, content, model in answered_exchanges():
         if not row.fitted:
             errors[row.provider].append(abs(estimate_output(content, row.server, model) - row.true) / row.true)
     for name in ("openai", "anthropic", "google", "bedrock", "mistral", "deepseek", "openrouter", "groq", "ollama"):

@@ -98,8 +98,8 @@ def forms_of(error: BaseException) -> Iterator[str]:
 
 
 def forms(call: Call) -> Iterator[str]:
-    yield from map(repr, (call.events, call.response, call.heard))
-    yield pickle.dumps((call.events, call.response, call.heard)).decode("latin-1")
+    yield from map(repr, (call.events, call.response, call.bus_events))
+    yield pickle.dumps((call.events, call.response, call.bus_events)).decode("latin-1")
     if call.error is not None:
         yield from forms_of(call.error)
 

@@ -62,7 +62,7 @@ def good() -> Call:
     call = Call()
     call.response = Response(ECHO, attempts=1)
     call.events = [MessageStart(), MessageComplete(call.response)]
-    call.heard = [STARTED, DONE]
+    call.bus_events = [STARTED, DONE]
     return call
 
 
@@ -72,7 +72,7 @@ def bad() -> Call:
     partial = Response("You said: one", "error", attempts=1, error=call.error)
     call.error.response = partial
     call.events = [MessageStart(), MessageComplete(partial, call.error)]
-    call.heard = [STARTED, FAILED]
+    call.bus_events = [STARTED, FAILED]
     return call
 
 
@@ -96,9 +96,9 @@ GUILTY = {
     "an event not read": changed(good(), events=[MessageStart(), Unknown("x", "{"), good().events[-1]]),
     "an open block": changed(bad(), events=[MessageStart(), BlockStart(0, TextBlock("")), bad().events[-1]]),
     "another error": changed(bad(), events=[MessageStart(), MessageComplete(Response(), CancelledError())]),
-    "one start too many": changed(good(), heard=[STARTED, STARTED, DONE]),
-    "no end": changed(good(), heard=[STARTED]),
-    "a completed failure": changed(bad(), heard=[STARTED, DONE]),
+    "one start too many": changed(good(), bus_events=[STARTED, STARTED, DONE]),
+    "no end": changed(good(), bus_events=[STARTED]),
+    "a completed failure": changed(bad(), bus_events=[STARTED, DONE]),
     "another answer": changed(good(), response=Response("You said: one four", attempts=1)),
     "nobody's error": changed(bad(), error=NetworkError("cut", attempts=1)),
     "finished after all": with_partial(stop_reason="end_turn"),

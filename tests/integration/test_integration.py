@@ -96,10 +96,10 @@ def test_an_answer_that_says_something_else_is_seen(
     server, readers = stage
     read = Readers.read
 
-    def misread(self: Readers, dialect: str, heard: Any, *, streamed: bool) -> Any:
-        changed = type(heard)(heard.request)
-        changed.status, changed.headers = heard.status, heard.headers
-        changed.chunks = [heard.body.replace(b"rose", b"lily")]
+    def misread(self: Readers, dialect: str, exchange: Any, *, streamed: bool) -> Any:
+        changed = type(exchange)(exchange.request)
+        changed.status, changed.headers = exchange.status, exchange.headers
+        changed.chunks = [exchange.body.replace(b"rose", b"lily")]
         return read(self, dialect, changed, streamed=streamed)
 
     monkeypatch.setattr(Readers, "read", misread)

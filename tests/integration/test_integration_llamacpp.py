@@ -24,7 +24,7 @@ from interlingua.models.providers import provider
 from lab.integration import ROWS as MATRIX, WAYS, Readers, Scene, Turn, transcript
 from lab.integration.reading import STOPS, Answer, read_last_event
 from lab.integration.tape import Tape
-from lab.integration.transcript import said
+from lab.integration.transcript import described
 from lab.oracles import problems
 from live.llama import NotImportable, running
 from live.tiny_model import ANSWER, TICKS
@@ -138,7 +138,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 class Started:
-    """In place of the embedded server: whether it was asked since, as far as the tape has heard."""
+    """In place of the embedded server: whether it was asked since, as far as the tape has exchange."""
 
     def __init__(self, tape: Tape) -> None:
         self.script = self
@@ -146,7 +146,7 @@ class Started:
 
     @property
     def asked(self) -> int:
-        return len(self._tape.heard)
+        return len(self._tape.exchanges)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -168,7 +168,7 @@ def test_a_conversation(url: str, readers: Readers, name: str, dialect: str, way
     expected = row.outcome if way.endswith("stream") or row.whole is None else row.whole
     assert (scene.problems, shown(scene)) == ([], list(expected))
     assert scene.session.report.shortened == row.shortened
-    bodies = heard(tape)
+    bodies = exchange(tape)
     assert len(bodies) == row.bodies
     assert [faults(body, dialect) for body in bodies] == [[]] * row.bodies
     assert {(loss.kind, loss.path) for loss in scene.losses} == set(
@@ -179,15 +179,15 @@ def test_a_conversation(url: str, readers: Readers, name: str, dialect: str, way
     assert len(read) == row.answers
 
 
-def heard(tape: Tape) -> list[Any]:
+def exchange(tape: Tape) -> list[Any]:
     """What the server has read. It offers to keep a connection and closes it after a stream: then the next request on
     it is not read, and sent again."""
-    bodies = [json.loads(heard.request.body) for heard in tape.heard]
+    bodies = [json.loads(exchange.request.body) for exchange in tape.exchanges]
     return [body for body, after in zip(bodies, [*bodies[1:], None], strict=True) if body != after]
 
 
 def lost(row: Row, dialect: str, *, cut: bool) -> Iterator[tuple[str, str]]:
-    """What is said otherwise than meant."""
+    """What is described otherwise than meant."""
     if cut:  # no protocol says that a text was cut off
         yield ("dropped", "messages/1/content/0/incomplete")
     if dialect == "openai-responses":  # left out, it would mean strict
@@ -203,23 +203,23 @@ def read_by_the_client(tape: Tape, dialect: str, readers: Readers, *, streamed: 
     """Every answer that came to its end. The events of a Responses stream do not say here to which item they belong,
     which the client's accumulator asks for; the last one has the whole answer."""
     by = read_last_event if streamed and dialect == "openai-responses" else None
-    for heard in tape.heard:
-        if heard.status >= 400:
-            yield readers.read(dialect, heard, streamed=False)
-        elif heard.whole:
-            yield readers.read(dialect, heard, streamed=streamed, by=by)
+    for exchange in tape.exchanges:
+        if exchange.status >= 400:
+            yield readers.read(dialect, exchange, streamed=False)
+        elif exchange.whole:
+            yield readers.read(dialect, exchange, streamed=streamed, by=by)
 
 
 def answers(messages: Sequence[Message], tape: Tape, dialect: str) -> list[Answer]:
-    """What we found in the same bytes: refusals, then what was said."""
-    found = [Answer(status=heard.status) for heard in tape.heard if heard.status >= 400]
+    """What we found in the same bytes: refusals, then what was described."""
+    found = [Answer(status=exchange.status) for exchange in tape.exchanges if exchange.status >= 400]
     for message in messages:
         if message.origin is not None and message.metadata["stop_reason"] != "cancelled":
             usage = msgspec.convert(message.metadata["usage"], TokenUsage)
             # OpenAI's count has what was cached in it, Anthropic's has not.
             read = usage.input_tokens if dialect == "anthropic-messages" else usage.total_input_tokens
             stop = STOPS[dialect][any(isinstance(block, ToolUseBlock) for block in message.content)]
-            found.append(Answer(tuple(said(message.content)), stop, (read, usage.output_tokens)))
+            found.append(Answer(tuple(described(message.content)), stop, (read, usage.output_tokens)))
     return found
 
 

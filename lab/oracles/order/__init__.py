@@ -1,7 +1,7 @@
-"""What a provider's server demands beyond the types: order of turns, pairing of calls and results, limits.
+"""Rules of the providers' servers that types cannot express: order of turns, pairing of calls and results, limits.
 
-One module per dialect, one small function per rule, written from the sheets and from recorded refusals. A rule that
-nobody has verified, and that recorded traffic accepted by the provider contradicts, is ``disputed``: it only warns.
+One module per dialect, one small function per rule, written from the protocol sheets and from recorded refusals. A rule
+is ``disputed``, and only warns, if nobody has verified it and recorded traffic that the provider accepted breaks it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MODULES = {
 
 @cache
 def rules_of(dialect: str) -> tuple[Rule, ...]:
-    """The rules of one dialect, in the order in which they report."""
+    """The rules of one dialect, in the order of their reports."""
     if dialect not in MODULES:
         raise ValueError(f"no rules for {dialect!r}: known are {', '.join(MODULES)}")
     rules: tuple[Rule, ...] = import_module(f"{__name__}.{MODULES[dialect]}").RULES

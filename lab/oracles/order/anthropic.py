@@ -38,7 +38,7 @@ def read(role: str, block: Block) -> tuple[str | None, str | None]:
 
 
 def continues_thread(body: Body) -> bool:
-    """The server holds the earlier turns (beta threads)."""
+    """Whether the server holds the earlier turns (beta threads)."""
     return mapping(body.get("thread")).get("type") == "continue"
 
 

@@ -18,7 +18,7 @@ OF_ASSISTANT = ("toolUse", "reasoningContent", "citationsContent")
 
 
 def read(role: str, block: Block) -> tuple[str | None, str | None]:
-    """Calls of the service's own tools (`server_tool_use`) are answered by the service, in the assistant's turn."""
+    """The ids of a block's call and result, without hosted tools, which are answered in the assistant's turn."""
     use, result = mapping(block.get("toolUse")), mapping(block.get("toolResult"))
     call = word(use.get("toolUseId")) if use and use.get("type") != "server_tool_use" else None
     return call, word(result.get("toolUseId")) if result and role == "user" else None
@@ -55,7 +55,7 @@ def content_present(body: Body) -> Problems:
 
 
 def block_roles(body: Body) -> Problems:
-    """But for the service's own tools (their blocks have a type): calls and results both in the assistant's turn."""
+    """Blocks of hosted tools (those with a type) are exempt: their calls and results are both the assistant's."""
     for path, role, block in blocks(body):
         for key in OF_ASSISTANT if role == "user" else OF_USER:
             if key in block and "type" not in mapping(block[key]):

@@ -57,7 +57,7 @@ def some_message(body: Body) -> Problems:
 
 
 def calls_answered(body: Body) -> Problems:
-    """Before a message of any other role, and before the end."""
+    """Every call has a result before the next message of another role, and before the end."""
     open_calls: dict[str, str] = {}
     for index, message in messages(body):
         if message.get("role") == "tool":
@@ -73,7 +73,7 @@ def unanswered(open_calls: dict[str, str]) -> Problems:
 
 
 def results_called(body: Body) -> Problems:
-    """A tool message answers, once, a call of the assistant message that its run of tool messages follows."""
+    """Each tool message answers a call, not yet answered, of the assistant message before its run of tool messages."""
     known: set[str] = set()
     for index, message in messages(body):
         if message.get("role") != "tool":

@@ -48,7 +48,7 @@ def contents(body: Body) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def role(content: dict[str, Any]) -> str:
-    """Without a role it is the user's; `function` is an old name for the user's side."""
+    """The role of a content, by default ``user``; ``function`` is an old name for it."""
     return "model" if content.get("role") == "model" else "user"
 
 
@@ -66,7 +66,7 @@ def holding(key: str, found: Parts) -> Parts:
 
 
 def turns(body: Body) -> list[tuple[str, Parts]]:
-    """Neighbouring contents of one role, read as one turn."""
+    """The role and the parts of each turn: neighbouring contents of one role are one turn."""
     found: list[tuple[str, Parts]] = []
     for index, content in contents(body):
         if not found or found[-1][0] != role(content):
@@ -120,19 +120,19 @@ def one_datum(body: Body) -> Problems:
 
 
 def answered(body: Body) -> Problems:
-    """As many responses as calls, in the very next turn."""
+    """There are as many responses in the next turn as there are calls."""
     every = [*turns(body), ("user", Parts())]
-    for (speaker, said), (_, following) in pairwise(every):
-        calls, responses = holding("functionCall", said), holding("functionResponse", following)
+    for (speaker, spoken), (_, following) in pairwise(every):
+        calls, responses = holding("functionCall", spoken), holding("functionResponse", following)
         if speaker == "model" and len(calls) != len(responses) and calls:
             yield f"{calls[0][0]}: {len(calls)} calls, but {len(responses)} responses in the next turn"
 
 
 def called(body: Body) -> Problems:
-    """Each response finds a call of the turn before: by id where both have one, else by name."""
-    for (_, before), (speaker, said) in pairwise([("model", Parts()), *turns(body)]):
+    """Each response matches a call of the turn before: by id if both have one, else by name."""
+    for (_, before), (speaker, spoken) in pairwise([("model", Parts()), *turns(body)]):
         open_calls = [call for _, call in holding("functionCall", before)]
-        for path, response in holding("functionResponse", said) if speaker == "user" else ():
+        for path, response in holding("functionResponse", spoken) if speaker == "user" else ():
             match = next((call for call in open_calls if matches(call, response)), None)
             if match is None:
                 yield f"{path}: response of {response.get('name')!r}, which the turn before did not call"
@@ -147,7 +147,7 @@ def matches(call: dict[str, Any], response: dict[str, Any]) -> bool:
 
 
 def names_echoed(body: Body) -> Problems:
-    """A response found by id still names the function that was called; an id used again means the latest call."""
+    """Each response has the name of its call. If an id is repeated, the latest call counts."""
     names: dict[str, object] = {}
     for path, _, part in all_parts(body):
         call = mapping(get(part, "functionCall"))
@@ -161,9 +161,9 @@ def names_echoed(body: Body) -> Problems:
 
 
 def ids_echoed(body: Body) -> Problems:
-    for (_, before), (_, said) in pairwise(turns(body)):
+    for (_, before), (_, spoken) in pairwise(turns(body)):
         ids = [call.get("id") for _, call in holding("functionCall", before)]
-        for path, response in holding("functionResponse", said):
+        for path, response in holding("functionResponse", spoken):
             if ids and all(ids) and not response.get("id"):
                 yield f"{path}.id: missing, the call had one"
 

@@ -1,4 +1,4 @@
-"""Ollama /api/chat: sheet §2, §3, §6 and §11. The server enforces little; what it would misread is a problem too."""
+"""Ollama /api/chat: sheet §2, §3, §6 and §11. The server refuses little; a body that it misreads is a problem, too."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def calls(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def attributable(body: Body) -> Problems:
-    """A result names its tool or its call: without ids the server's templates can only go by name and order."""
+    """Each result names its tool or its call: without ids, the server's templates can only use name and order."""
     for index, message in messages(body):
         if message.get("role") == "tool" and not message.get("tool_name") and not message.get("tool_call_id"):
             yield f"messages[{index}]: neither tool_name nor tool_call_id"
@@ -53,14 +53,14 @@ def results_called(body: Body) -> Problems:
 
 
 def answers(message: dict[str, Any], call: dict[str, Any]) -> bool:
-    """By id where both have one, else by name, else by order."""
+    """Whether a message answers a call: by id if both have one, else by name, else by order."""
     if message.get("tool_call_id") and call.get("id"):
         return bool(message["tool_call_id"] == call["id"])
     return message.get("tool_name") in (None, "", mapping(call.get("function")).get("name"))
 
 
 def calls_answered(body: Body) -> Problems:
-    """As many results as calls, before anybody else speaks."""
+    """There are as many results as calls before a message of another role."""
     due, path = 0, ""
     for index, message in [*messages(body), (0, {})]:
         if message.get("role") == "tool":

@@ -51,14 +51,14 @@ def items(body: Body) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def kind(item: dict[str, Any]) -> str:
-    """A message may leave its type out, and so may an item reference."""
+    """The type of an item; messages and item references may leave it out."""
     if "type" in item:
         return word(item["type"])
     return "message" if "role" in item else "item_reference" if "id" in item else ""
 
 
 def stateful(body: Body) -> bool:
-    """Earlier items are with the server: what they called or answered cannot be seen here."""
+    """Whether the server holds earlier items: their calls and results are not in the body."""
     referenced = any(kind(item) == "item_reference" for _, item in items(body))
     return referenced or any(present(body.get(key)) for key in ("previous_response_id", "conversation"))
 
@@ -96,7 +96,7 @@ def unique_ids(body: Body) -> Problems:
 
 
 def reasoning_followed(body: Body) -> Problems:
-    """By what it produced: an assistant message, a call, another reasoning item."""
+    """Reasoning is followed by what it produced: an assistant message, a call, another reasoning item."""
     for (index, item), (_, following) in pairwise([*items(body), (0, {})]):
         if kind(item) == "reasoning" and (
             kind(following) in NEVER_AFTER_REASONING or following.get("role") in NOT_THE_MODEL
@@ -114,7 +114,7 @@ def trigger_last(body: Body) -> Problems:
 
 
 def parts_of_role(body: Body) -> Problems:
-    """The assistant says output_text, everybody else input_text."""
+    """Messages of the assistant have parts ``output_…``, all others ``input_…``."""
     for index, item in items(body):
         if kind(item) == "message":
             wrong = "input_" if item.get("role") == "assistant" else "output_"

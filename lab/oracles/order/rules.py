@@ -15,9 +15,9 @@ Problems: TypeAlias = Iterator[str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``source`` says who says so: a paragraph of the sheet, a recorded refusal, or ``[K]`` for what nobody verified.
+    """A rule. ``source``: a paragraph of the sheet, a recorded refusal, or ``[K]`` if nobody verified the rule.
 
-    ``disputed``: unverified, and contradicted by traffic that the provider accepted.
+    ``disputed``: it is unverified, and the provider accepted traffic that breaks it.
     """
 
     name: str
@@ -34,11 +34,11 @@ def apply(rules: Iterable[Rule], body: Body) -> list[str]:
     ]
 
 
-# Reading. What has the wrong type is the type check's business: rules pass it by.
+# Reading. Rules ignore values of the wrong type, because the type check reports them.
 
 
 def objects(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of an array, numbered."""
+    """The objects of an array with their indexes."""
     for index, element in enumerate(array(value)):
         if is_object(element):
             yield index, element
@@ -57,12 +57,12 @@ def count(value: Any) -> int:
 
 
 def word(value: Any) -> str:
-    """A tag or an id; what is no string is no word."""
+    """A tag or an id; empty if the value is no string."""
     return value if isinstance(value, str) else ""
 
 
 def present(value: Any) -> bool:
-    """Neither absent nor null nor empty."""
+    """Whether a value is neither absent nor null nor empty."""
     return value is not None and value != [] and value != {} and value != ""
 
 
@@ -70,7 +70,7 @@ def present(value: Any) -> bool:
 
 
 def within(*limits: tuple[str, float, float]) -> Callable[[Body], Problems]:
-    """Numbers under dotted paths keep to a closed range."""
+    """A rule: numbers under dotted paths are within closed ranges."""
 
     def find(body: Body) -> Problems:
         for path, low, high in limits:
@@ -82,7 +82,7 @@ def within(*limits: tuple[str, float, float]) -> Callable[[Body], Problems]:
 
 
 def at(body: Body, path: str) -> Any:
-    """The value under a dotted path; ``None`` where the path ends early."""
+    """The value under a dotted path; ``None`` if there is none."""
     value: Any = body
     for step in path.split("."):
         value = mapping(value).get(step)
@@ -90,7 +90,7 @@ def at(body: Body, path: str) -> Any:
 
 
 def not_both(*pairs: tuple[str, str]) -> Callable[[Body], Problems]:
-    """Fields (dotted paths) that exclude each other."""
+    """A rule: fields (dotted paths) exclude each other."""
 
     def find(body: Body) -> Problems:
         for one, other in pairs:
@@ -101,7 +101,7 @@ def not_both(*pairs: tuple[str, str]) -> Callable[[Body], Problems]:
 
 
 def needs(*pairs: tuple[str, str]) -> Callable[[Body], Problems]:
-    """Fields (dotted paths) that make no sense without another."""
+    """A rule: each first field (dotted path) needs the second one."""
 
     def find(body: Body) -> Problems:
         for one, other in pairs:
@@ -112,7 +112,7 @@ def needs(*pairs: tuple[str, str]) -> Callable[[Body], Problems]:
 
 
 def not_empty(*keys: str) -> Callable[[Body], Problems]:
-    """Arrays that may be absent, but not empty."""
+    """A rule: arrays may be absent, but not empty."""
 
     def find(body: Body) -> Problems:
         for key in keys:
@@ -123,7 +123,7 @@ def not_empty(*keys: str) -> Callable[[Body], Problems]:
 
 
 def metadata_limits(body: Body) -> Problems:
-    """OpenAI's tags: at most 16 pairs, keys to 64 characters, values to 512."""
+    """OpenAI's limits for metadata: 16 pairs, keys of 64 characters, values of 512."""
     pairs = mapping(body.get("metadata"))
     if len(pairs) > 16:
         yield f"metadata: {len(pairs)} pairs, at most 16"
@@ -133,20 +133,20 @@ def metadata_limits(body: Body) -> Problems:
 
 
 def streams(body: Body) -> Problems:
-    """OpenAI takes options of a stream only for a stream."""
+    """OpenAI accepts ``stream_options`` only with ``stream: true``."""
     if present(body.get("stream_options")) and body.get("stream") is not True:
         yield "stream_options: needs stream"
 
 
 def well_named(names: Iterable[tuple[str, Any]], pattern: re.Pattern[str]) -> Problems:
-    """Every (path, name) fits the pattern as a whole."""
+    """The whole name of every (path, name) matches the pattern."""
     for path, name in names:
         if isinstance(name, str) and not pattern.fullmatch(name):
             yield f"{path}: {name!r} does not match {pattern.pattern}"
 
 
 def unique(names: Iterable[tuple[str, Any]]) -> Problems:
-    """No (path, name) says a name twice."""
+    """No name occurs twice among the (path, name) pairs."""
     seen: set[str] = set()
     for path, name in names:
         if isinstance(name, str) and name in seen:
@@ -156,7 +156,7 @@ def unique(names: Iterable[tuple[str, Any]]) -> Problems:
 
 
 def offered(chosen: tuple[str, Any], names: Iterable[tuple[str, Any]]) -> Problems:
-    """A tool chosen by name is one of those offered."""
+    """The chosen (path, name) is among the names of the tools."""
     path, name = chosen
     if isinstance(name, str) and name not in [known for _, known in names]:
         yield f"{path}: {name!r} is not among the tools"

@@ -12,15 +12,15 @@ from lab.oracles.order.rules import Body, Problems, Rule, objects, unique, word
 Message: TypeAlias = dict[str, Any]
 Block: TypeAlias = dict[str, Any]
 Found: TypeAlias = tuple[str, str]
-"""A path, and the id that stands there."""
+"""A path, and the id at that path."""
 
 Reader: TypeAlias = Callable[[str, Block], tuple[str | None, str | None]]
-"""How a dialect says it: role and block in, the id of the call that it makes and of the call that it answers out."""
+"""Reads a role and a block: returns the id of the call that the block makes, and of the call that it answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Neighbouring messages of one role, read as one: the server joins them, or is not bothered by them."""
+    """Neighbouring messages of one role, which servers read as one turn."""
 
     path: str
     role: str
@@ -41,7 +41,7 @@ def blocks(body: Body) -> Iterator[tuple[str, str, Block]]:
 
 
 def turns(body: Body, read: Reader) -> list[Turn]:
-    """A system message in between does not part a turn."""
+    """The turns of a body. A system message does not end a turn."""
     spoken = [(index, message) for index, message in messages(body) if message.get("role") != "system"]
     by_role = groupby(spoken, key=lambda pair: word(pair[1].get("role")))
     return [turn(role, list(group), read) for role, group in by_role]
@@ -91,7 +91,7 @@ def led_by_results(found: Sequence[Turn]) -> Problems:
 
 
 def unique_calls(found: Sequence[Turn]) -> Problems:
-    """Within a turn; the corpus shows that a later turn may use an id again."""
+    """The ids of calls are unique within a turn; the corpus shows that a later turn may repeat them."""
     for turn in found:
         yield from unique(turn.calls)
 
@@ -100,7 +100,7 @@ Judge: TypeAlias = Callable[[Sequence[Turn]], Problems]
 
 
 def pairing(read: Reader, unseen: Callable[[Body], bool] = lambda body: False) -> tuple[Rule, ...]:
-    """The rules above, for one way of saying it. ``unseen``: the body leaves out turns that the server holds."""
+    """The rules above for one reader. ``unseen`` says whether the server holds turns that a body leaves out."""
 
     def whole(judge: Judge) -> Callable[[Body], Iterable[str]]:
         return lambda body: () if unseen(body) else judge(turns(body, read))
