@@ -14,7 +14,7 @@ from lab.translators.page import BEGIN, END, write_page
 from lab.translators.peers import OURS, PEERS, PROGRAMS, Install, ask
 from lab.translators.sample import Task
 from lab.translators.stops import why_stopped
-from lab.translators.strings import missing, said, strings
+from lab.translators.strings import all_text, missing, strings
 
 LONG = "a long enough text"
 CHAT = {"model": "m", "messages": [{"role": "user", "content": LONG}]}
@@ -78,8 +78,8 @@ def test_an_answer_that_stops_otherwise_is_seen() -> None:
     ],
 )
 def test_what_is_said_in_another_way_is_not_missing(text: str, body: Any) -> None:
-    assert not missing(text, said(body))
-    assert missing(text, said({"other": "nothing of the kind"}))
+    assert not missing(text, all_text(body))
+    assert missing(text, all_text({"other": "nothing of the kind"}))
 
 
 def test_words_ids_and_proofs_are_no_long_strings() -> None:

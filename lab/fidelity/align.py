@@ -52,11 +52,11 @@ def _middle(
         paired = min(len(rows), len(columns))
         pairs: list[Match] = list(zip(rows, columns, strict=False))
         return [*pairs, *((i, None) for i in rows[paired:]), *((None, j) for j in columns[paired:])]
-    mine, theirs = [bag(before[i]) for i in rows], [bag(after[j]) for j in columns]
-    drop = [0.0 if i in given_up else weight(one) for i, one in zip(rows, mine, strict=True)]
-    moved = [one for i, one in zip(rows, mine, strict=True) if i in given_up]
-    add = [RETURNED if other in moved else weight(other) for other in theirs]
-    moves = _cheapest(mine, theirs, drop, add)
+    left, right = [bag(before[i]) for i in rows], [bag(after[j]) for j in columns]
+    drop = [0.0 if i in given_up else weight(one) for i, one in zip(rows, left, strict=True)]
+    moved = [one for i, one in zip(rows, left, strict=True) if i in given_up]
+    add = [RETURNED if other in moved else weight(other) for other in right]
+    moves = _cheapest(left, right, drop, add)
     return [(rows[i] if i is not None else None, columns[j] if j is not None else None) for i, j in moves]
 
 
@@ -85,16 +85,16 @@ def kind(one: Bag) -> frozenset[Json]:
     return frozenset(leaf for (path, leaf) in one if path in ("role", "type"))
 
 
-def _cheapest(mine: list[Bag], theirs: list[Bag], drop: list[float], add: list[float]) -> list[Match]:
+def _cheapest(left: list[Bag], right: list[Bag], drop: list[float], add: list[float]) -> list[Match]:
     """The cheapest matches, by dynamic programming over prefixes."""
-    table = [[0.0] * (len(theirs) + 1) for _ in range(len(mine) + 1)]
-    change = [[distance(one, other) for other in theirs] for one in mine]
-    for i in range(len(mine) + 1):
-        for j in range(len(theirs) + 1):
+    table = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    change = [[distance(one, other) for other in right] for one in left]
+    for i in range(len(left) + 1):
+        for j in range(len(right) + 1):
             if i or j:
                 table[i][j] = min(cost for cost, _ in _steps(table, change, drop, add, i, j))
     moves: list[Match] = []
-    i, j = len(mine), len(theirs)
+    i, j = len(left), len(right)
     while i or j:
         _, (back_i, back_j) = min(_steps(table, change, drop, add, i, j))
         moves.append((i - 1 if back_i < i else None, j - 1 if back_j < j else None))

@@ -11,7 +11,7 @@ from interlingua.types.base import Json
 from interlingua.types.loss import Encoded
 from interlingua.types.request import Request
 from lab.fidelity.losses import Comparison
-from lab.fidelity.records import Record, called
+from lab.fidelity.records import Record, model_and_stream
 from lab.fidelity.same import caught, codec
 from lab.fidelity.tally import Fault, Tally
 from lab.fidelity.trees import plain
@@ -59,7 +59,7 @@ def measure_pair(tally: Tally, record: Record, request: Request, before: Json, t
 
 def reread(target: str, encoded: Encoded, request: Request) -> Request:
     """The request that the target reads in the body that we wrote. ``stream=None`` cannot be expressed in a URL."""
-    model, stream = called(target, encoded.path)
+    model, stream = model_and_stream(target, encoded.path)
     unsaid = stream is False and request.stream is None
     return codec(target).decode_request(encoded.body, encoded.headers, model, None if unsaid else stream)
 

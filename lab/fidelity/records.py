@@ -15,7 +15,7 @@ from interlingua.codec.framing import encode_frame
 from interlingua.types.base import Json
 from lab.oracles.leaves import is_array, is_object
 
-__all__ = ["Record", "called", "corpus_files", "file_protocol", "has_history", "read_lines", "read_record"]
+__all__ = ["Record", "model_and_stream", "corpus_files", "file_protocol", "has_history", "read_lines", "read_record"]
 
 
 class Source(NamedTuple):
@@ -103,7 +103,7 @@ def file_protocol(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
-def called(dialect: str, path: str | None) -> tuple[str | None, bool | None]:
+def model_and_stream(dialect: str, path: str | None) -> tuple[str | None, bool | None]:
     """``(model, stream)`` from the URL path, for protocols that have them there; else None for both."""
     found = CALLED[dialect].search(path) if path and dialect in CALLED else None
     if found is None:
@@ -117,7 +117,7 @@ def read_record(wire: dict[str, Any], protocol: str) -> Record | None:
     if source is None:
         return None
     path: str | None = wire.get("url_path")
-    model, streamed = called(source.dialect, path)
+    model, streamed = model_and_stream(source.dialect, path)
     return Record(
         id=str(wire.get("id", "?")),
         dialect=source.dialect,

@@ -120,9 +120,9 @@ def measure_encoder(tally: Tally, record: Record, events: list[Event], response:
     """Law 5: what our stream encoder writes is read as the same answer."""
     name = record.dialect
 
-    def faults(said: Callable[[], Iterator[Event]]) -> list[Fault]:
+    def faults(source: Callable[[], Iterator[Event]]) -> list[Fault]:
         encoder = codec(name).stream_encoder()
-        wire = b"".join([*map(encoder.feed, said()), encoder.close()])
+        wire = b"".join([*map(encoder.feed, source()), encoder.close()])
         again, error = decode(name, [wire])
         failed = [Fault("our own stream fails", repr(error))] if error is not None else []
         return [*failed, *grammar_faults(again), *unlike(response, fold(again), encoder.losses)]

@@ -11,19 +11,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeGuard
 
-__all__ = ["documentation", "field_texts", "first_sentence", "is_class", "ours", "text_of"]
+__all__ = ["documentation", "field_texts", "first_sentence", "is_class", "own_classes", "text_of"]
 
 PACKAGE = "interlingua"
 
 
-def ours(kind: type) -> list[type]:
+def own_classes(kind: type) -> list[type]:
     """A class and its bases, without those from other packages."""
     return [base for base in kind.__mro__ if base.__module__.partition(".")[0] == PACKAGE]
 
 
 def is_class(value: Any) -> TypeGuard[type[Any]]:
     """Whether a value is a class of this package, or derives from one."""
-    return inspect.isclass(value) and bool(ours(value))
+    return inspect.isclass(value) and bool(own_classes(value))
 
 
 def text_of(name: str, value: Any) -> str:
@@ -34,7 +34,7 @@ def text_of(name: str, value: Any) -> str:
 def documentation(value: Any) -> str:
     """The docstring of a class or a function; a class without one has that of its base."""
     if is_class(value):
-        texts = [vars(base).get("__doc__") for base in ours(value)]
+        texts = [vars(base).get("__doc__") for base in own_classes(value)]
         return inspect.cleandoc(next((text for text in texts if text), ""))
     return inspect.cleandoc(getattr(value, "__doc__", None) or "")
 
@@ -56,7 +56,7 @@ def first_sentence(text: str) -> str:
 def field_texts(kind: type) -> dict[str, str]:
     """The texts below the fields of a class and its bases, by the name of the field."""
     found: dict[str, str] = {}
-    for base in reversed(ours(kind)):
+    for base in reversed(own_classes(kind)):
         file = inspect.getsourcefile(base)
         for node in ast.walk(_tree(file)) if file else ():
             if isinstance(node, ast.ClassDef) and node.name == base.__name__:

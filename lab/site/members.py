@@ -13,7 +13,7 @@ import msgspec
 
 from interlingua.codec.json import is_dict
 
-from .docstrings import documentation, field_texts, is_class, ours, text_of
+from .docstrings import documentation, field_texts, is_class, own_classes, text_of
 
 __all__ = ["entry", "fields", "methods"]
 
@@ -70,7 +70,7 @@ def fields(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
         return
     texts = field_texts(kind)
     annotations: dict[str, Any] = {}
-    for base in reversed(ours(kind)):
+    for base in reversed(own_classes(kind)):
         annotations |= cast("dict[str, Any]", vars(base).get("__annotations__", {}))
     defaults = _defaults(kind)
     for name, note in annotations.items():
@@ -95,7 +95,7 @@ def _defaults(kind: type[Any]) -> dict[str, str]:
 def methods(kind: type[Any], public: frozenset[type]) -> Iterator[tuple[str, str, str]]:
     """Public methods and properties, without those of public bases: Sphinx's word, signature, docstring."""
     seen: set[str] = set()
-    bases = [base for base in ours(kind) if base is kind or base not in public]
+    bases = [base for base in own_classes(kind) if base is kind or base not in public]
     for base in bases:
         for name, member in vars(base).items():
             if name.startswith("_") or name in seen or name == "type":  # the tag stands in the table of events
@@ -112,7 +112,7 @@ def methods(kind: type[Any], public: frozenset[type]) -> Iterator[tuple[str, str
 
 def _inherited(kind: type[Any], name: str) -> str:
     """The docstring of a method, from the first class that has one."""
-    for base in ours(kind):
+    for base in own_classes(kind):
         member = vars(base).get(name)
         text = documentation(getattr(member, "__func__", member)) if member is not None else ""
         if text:

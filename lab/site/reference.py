@@ -13,7 +13,7 @@ import interlingua
 from interlingua.errors import RETRYABLE, AdapterError
 from interlingua.types.base import Value
 
-from .docstrings import documentation, first_sentence, is_class, ours, text_of
+from .docstrings import documentation, first_sentence, is_class, own_classes, text_of
 from .members import entry, fields, methods
 
 __all__ = ["Chapter", "chapters", "pages", "undocumented"]
@@ -159,7 +159,7 @@ def _errors() -> Iterator[str]:
 def _request() -> Iterator[str]:
     yield "The fields of a request. How each protocol says them is in [the phrase book](../dialects.md).\n"
     yield "| field | type | default | |\n|---|---|---|---|"
-    inherited = {name for base in ours(Value) for name in vars(base).get("__annotations__", {})}
+    inherited = {name for base in own_classes(Value) for name in vars(base).get("__annotations__", {})}
     for name, kind, default, text in fields(interlingua.Request):
         if name not in inherited:
             cells = (f"`{name}`", f"`{kind}`", f"`{default}`", " ".join(text.split()))

@@ -14,7 +14,7 @@ from lab.oracles import WARNING, check_order, validate_request
 from lab.oracles.leaves import is_object
 from lab.translators.sample import Task
 from lab.translators.stops import content_of, why_stopped
-from lab.translators.strings import missing, proofs, said, strings
+from lab.translators.strings import all_text, missing, proofs, strings
 
 __all__ = ["Counts", "judge"]
 
@@ -50,11 +50,11 @@ def _request(task: Task, target: str, done: dict[str, Any], lost: Callable[[str,
         counts["out of order"] += bool(unordered)
         for line in [*faults[:1], *unordered[:1]]:
             lost("!" + re.sub(r"\d+", "#", line)[:120], "")
-    told = said(body)
-    counts += _strings(task.body, told, done, lost)
+    written = all_text(body)
+    counts += _strings(task.body, written, done, lost)
     if {task.source, target} != CLAUDE:
         counts["proofs"] += len(held := proofs(task.body))
-        counts["proofs sent on"] += sum(proof in told for proof in held)
+        counts["proofs sent on"] += sum(proof in written for proof in held)
     return counts
 
 
@@ -66,11 +66,11 @@ def sent(body: Any, task: Task, target: str) -> Any:
     return rest if target in IN_URL else {"model": body.get("model") or task.model, **rest}
 
 
-def _strings(source: Any, told: str, done: dict[str, Any], lost: Callable[[str, str], object]) -> Counts:
+def _strings(source: Any, written: str, done: dict[str, Any], lost: Callable[[str, str], object]) -> Counts:
     counts: Counts = Counter()
     for place, text in strings(source):
         counts["strings"] += 1
-        if missing(text, told):
+        if missing(text, written):
             counts["lost"] += 1
             counts["lost silently"] += not done.get("told")
             lost("/".join("*" if isinstance(step, int) else step for step in place), text)
@@ -81,7 +81,7 @@ def _answer(task: Task, target: str, done: dict[str, Any], lost: Callable[[str, 
     body = done["body"]
     if not is_object(body):
         return Counter({"exceptions": 1})
-    counts = _strings(content_of(task.body, task.source), said(content_of(body, target)), done, lost)
+    counts = _strings(content_of(task.body, task.source), all_text(content_of(body, target)), done, lost)
     if (expected := why_stopped(task.body, task.source)) is not None:
         counts["stops"] += 1
         counts["wrong stop"] += why_stopped(body, target) != expected
@@ -91,15 +91,15 @@ def _answer(task: Task, target: str, done: dict[str, Any], lost: Callable[[str, 
 def _stream(task: Task, target: str, done: dict[str, Any], lost: Callable[[str, str], object]) -> Counts:
     written = str(done["body"]).encode()
     source = read_state(task.source, read_frames(task.source, task.body.encode()))
-    told = read_state(target, read_frames(target, written))
+    result = read_state(target, read_frames(target, written))
     if source.is_finished:
-        return Counter({"whole": 1, "not finished": int(not told.is_finished)})
+        return Counter({"whole": 1, "not finished": int(not result.is_finished)})
     faults = list(target_faults(source, target, written, failed=True))
     return Counter({
         "cut": 1,
-        "looks finished": int(told.is_finished),
+        "looks finished": int(result.is_finished),
         "unfinished call finished": int(any("call is finished" in fault for fault in faults)),
-        "no error told": int(not told.failed),
+        "no error told": int(not result.failed),
     })  # fmt: skip
 
 

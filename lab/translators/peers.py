@@ -61,7 +61,7 @@ PEERS: Final = (
 
 
 class Install(NamedTuple):
-    """A folder with the other libraries; ``command`` is None where one is not there, and ``why`` says so."""
+    """The folder in which the other libraries are installed, each in a folder of its own."""
 
     folder: Path
 

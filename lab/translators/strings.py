@@ -11,7 +11,7 @@ from typing import Any
 
 from lab.oracles.leaves import is_array, is_object
 
-__all__ = ["LONG", "missing", "proofs", "said", "strings"]
+__all__ = ["LONG", "missing", "proofs", "all_text", "strings"]
 
 LONG = 12
 """The least number of characters of a long string."""
@@ -73,7 +73,7 @@ def proofs(body: Any) -> list[str]:
     return [text for place, text in leaves(body) if len(text) >= LONG and key_of(place) in PROOFS]
 
 
-def said(body: Any) -> str:
+def all_text(body: Any) -> str:
     """All text of a body, keys included, and that of JSON inside its strings."""
     return "\0".join(texts(body))
 
@@ -99,29 +99,29 @@ def opened(text: str) -> Any:
         return None
 
 
-def missing(text: str, told: str) -> bool:
+def missing(text: str, target: str) -> bool:
     """Whether a text has a string in no form: not as it is, and not as the JSON or the bytes that it holds."""
-    if text in told or _apart(text, told):
+    if text in target or _apart(text, target):
         return False
     if text.startswith("data:") and "," in text:
-        return missing(text.partition(",")[2], told)
+        return missing(text.partition(",")[2], target)
     if text[:1] in ("{", "[") and (value := opened(text)) is not None:
-        return any(missing(leaf, told) for _, leaf in leaves(value) if len(leaf) >= LONG)
-    return not (BASE64.fullmatch(text) and _as_bytes(text, told))
+        return any(missing(leaf, target) for _, leaf in leaves(value) if len(leaf) >= LONG)
+    return not (BASE64.fullmatch(text) and _as_bytes(text, target))
 
 
-def _apart(text: str, told: str) -> bool:
+def _apart(text: str, target: str) -> bool:
     """Whether the string is there without blanks at its ends."""
-    return text.strip() in told
+    return text.strip() in target
 
 
-def _as_bytes(text: str, told: str) -> bool:
+def _as_bytes(text: str, target: str) -> bool:
     """Whether base64 data are there in either alphabet, or as the text that they encode."""
     plain = text.replace("-", "+").replace("_", "/").rstrip("=")
-    if plain in told:
+    if plain in target:
         return True
     try:
         decoded = base64.b64decode(plain + "=" * (-len(plain) % 4)).decode()
     except (binascii.Error, UnicodeDecodeError):
-        return plain in told.replace("-", "+").replace("_", "/")
-    return decoded.strip() in told
+        return plain in target.replace("-", "+").replace("_", "/")
+    return decoded.strip() in target

@@ -31,7 +31,7 @@ from lab.fidelity.align import align
 from lab.fidelity.edits import Edit, editable, put
 from lab.fidelity.losses import Comparison
 from lab.fidelity.pairs import oracle_faults
-from lab.fidelity.records import Record, called, read_record
+from lab.fidelity.records import Record, model_and_stream, read_record
 from lab.fidelity.run import Work, measure_work
 from lab.fidelity.shows import show_faults
 from lab.fidelity.tally import Failure, Fault, Tally
@@ -252,9 +252,12 @@ def test_an_answer_is_read_as_what_it_is() -> None:
 
 
 def test_the_model_is_read_from_the_url() -> None:
-    assert called("gemini", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse") == ("gemini-2.5-pro", True)
-    assert called("bedrock-converse", "/model/a.b-v1%3A0/converse") == ("a.b-v1:0", False)
-    assert called("openai-chat", "/v1/chat/completions") == (None, None)
+    assert model_and_stream("gemini", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse") == (
+        "gemini-2.5-pro",
+        True,
+    )
+    assert model_and_stream("bedrock-converse", "/model/a.b-v1%3A0/converse") == ("a.b-v1:0", False)
+    assert model_and_stream("openai-chat", "/v1/chat/completions") == (None, None)
 
 
 def test_leaves_are_scalars() -> None:

@@ -195,7 +195,7 @@ REQUIREMENTS = Requirements(
     Check("toolConfig",                         (OBJECT,)),
     usual=lambda body: KEYS.usual(body)[0],
     more=find_stray_results,
-    sentences={fault: f"Invalid value at '{{place}}': {said}" for fault, said in {
+    sentences={fault: f"Invalid value at '{{place}}': {why}" for fault, why in {
         "missing": "it is required, and expected to be {expected}",
         "type": "expected {expected}, got {got}",
         "value": "expected one of {expected}, got {got}",
@@ -203,7 +203,7 @@ REQUIREMENTS = Requirements(
         "no call": "a function response for {got!r} must come right after the turn with its function call",
     }.items()},
     spell=lambda path: brackets(path) or "the body",
-    refusal=lambda said, wrong: ({"error": {"code": 400, "details": [
-        {"@type": BAD, "fieldViolations": [{"field": brackets(wrong.path) or "the body", "description": said}]},
+    refusal=lambda sentence, wrong: ({"error": {"code": 400, "details": [
+        {"@type": BAD, "fieldViolations": [{"field": brackets(wrong.path) or "the body", "description": sentence}]},
     ]}}, "INVALID_ARGUMENT"),
 )  # fmt: skip

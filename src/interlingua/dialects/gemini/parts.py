@@ -335,8 +335,8 @@ def _read_response(response: Wire) -> tuple[tuple[Block, ...], bool | None]:
         return (), None
     if not is_wrapped(response):
         return (JsonBlock(response),), None
-    ((key, said),) = response.items()
-    content = (TextBlock(said),) if type(said) is str else (JsonBlock(said),)
+    ((key, value),) = response.items()
+    content = (TextBlock(value),) if type(value) is str else (JsonBlock(value),)
     return content, True if key == "error" else None
 
 

@@ -58,8 +58,7 @@ def write_failure(error: AdapterError) -> Wire:
     if is_object(residue) and is_object(residue.get("error")):
         inner: Wire = ERRORS.body(error)["error"]
         return inner
-    word, said = ERRORS.row_for(error).word, error.provider_message or error.message
-    return {"code": word, "message": said}
+    return {"code": ERRORS.row_for(error).word, "message": error.provider_message or error.message}
 
 
 # ---------------------------------------------------------------------------------------- what a request must have
