@@ -297,7 +297,7 @@ async def test_a_refused_session_can_be_closed(tmp_path: Path) -> None:
         second.add(Message("user", "noted, but never stored"))
         with pytest.raises(StoreError, match="changed by somebody else"):
             await second.close()
-        second.take_back()
+        second.restore_state()
 
 
 def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> None:  # T12

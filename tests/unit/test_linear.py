@@ -54,7 +54,7 @@ def chat_calls(count: int) -> None:
 def rearranged(count: int) -> None:
     history = History(Message("user" if n % 2 else "assistant", "x") for n in range(count))
     shown = [*history.messages[: count // 2], Message("user", "a summary"), *history.messages[count // 2 :]]
-    assert history.rearrange(shown) == 0
+    assert history.send_only(shown) == 0
     assert history.messages[count // 2].text == "a summary"
 
 

@@ -1,4 +1,4 @@
-"""``map_requests``: many requests, a few at a time, to a model by its name, to several, or to a client."""
+"""``map_requests``: many requests, a few at a time, to one model, to several models, or to a client."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..types.request import Request
 from ..types.response import Response
 from .routing import Router
 from .routing.router import Models
-from .session.connection import ConnectionArguments, connected
+from .session.connection import ConnectionArguments, manager_and_model
 
 __all__ = ["map_requests", "map_requests_sync"]
 
 
 class Arguments(MapOptions, ConnectionArguments, total=False):
-    """The options of a map, and the words of ``connect``."""
+    """The options of a map, and the arguments of ``connect``."""
 
 
 def map_requests(
@@ -37,12 +37,12 @@ def map_requests(
     of all results with ``await``.
 
     ``model`` is a name as for ``connect``, several as for ``Router``, a router or a client. ``docs/many.md`` has the
-    options; ``base_url``, ``api_key`` and the other words of ``connect`` may be given too.
+    options; ``base_url``, ``api_key`` and the other arguments of ``connect`` may be given too.
     """
     _hide_key(arguments)
     if isinstance(model, AsyncClient):
         return model.map(inputs, output=output, **_only_options(arguments))
-    router, options, is_own = _routed(model, output, arguments)
+    router, options, is_own = _router_and_settings(model, output, arguments)
     limiters = options.limiters()
 
     async def complete(request: Request) -> Response:
@@ -58,11 +58,11 @@ def map_requests_sync(
     output: OutputType[T] = None,
     **arguments: Unpack[Arguments],
 ) -> SyncMap[T]:
-    """As ``map_requests``, blocking: ``for result in map_requests_sync(prompts, "openai:fast")``. It uses threads."""
+    """Like ``map_requests``, but blocking, in threads: ``for result in map_requests_sync(prompts, "openai:fast")``."""
     _hide_key(arguments)
     if isinstance(model, Client):
         return model.map(inputs, output=output, **_only_options(arguments))
-    router, options, is_own = _routed(model, output, arguments)
+    router, options, is_own = _router_and_settings(model, output, arguments)
     limiters = options.limiters()
 
     def complete(request: Request) -> Response:
@@ -73,7 +73,7 @@ def map_requests_sync(
 
 
 def _hide_key(arguments: Arguments) -> None:
-    """Tracebacks with local variables do not show it then."""
+    """Wrap the API key, so that tracebacks with local variables do not show it."""
     if "api_key" in arguments:
         arguments["api_key"] = hidden(arguments["api_key"])
 
@@ -85,27 +85,29 @@ def _only_options(arguments: Arguments) -> MapOptions:
     return cast("MapOptions", arguments)
 
 
-def _routed(model: Models | Router | None, output: Any, arguments: Arguments) -> tuple[Router, MapSettings, bool]:
-    """The router that answers, the options, and whether the router is closed at the end."""
+def _router_and_settings(
+    model: Models | Router | None, output: Any, arguments: Arguments
+) -> tuple[Router, MapSettings, bool]:
+    """The router that answers, the settings, and whether the router is closed at the end."""
     options: Any = {name: value for name, value in arguments.items() if name in MapOptions.__annotations__}
-    words: Any = {name: value for name, value in arguments.items() if name not in options}
+    connection: Any = {name: value for name, value in arguments.items() if name not in options}
     options.setdefault("pricing", None)
-    unknown = sorted(set(words) - set(ConnectionArguments.__annotations__))
+    unknown = sorted(set(connection) - set(ConnectionArguments.__annotations__))
     if unknown:
         raise TypeError(f"a map has no {', '.join(unknown)}; it has {', '.join(MapOptions.__annotations__)}")
-    if isinstance(model, Router) and not words:
+    if isinstance(model, Router) and not connection:
         router, is_own = model, False
     else:
-        manager, named = connected(None, model, **words)
+        manager, named = manager_and_model(None, model, **connection)
         assert not isinstance(named, Router)
-        router, is_own = Router(_first(manager) if named is None else named, manager), True
+        router, is_own = Router(_first_model(manager) if named is None else named, manager), True
     for name in router.models:
-        router.manager.locate(name)  # an unknown name raises now
+        router.manager.locate(name)  # an unknown name raises here, before the first request
     if options["pricing"] is None:
         options["pricing"] = Pricing(router.manager.configuration.prices)
     return router, MapSettings(**options, output=output), is_own
 
 
-def _first(manager: ProviderManager) -> str:
+def _first_model(manager: ProviderManager) -> str:
     id, name = manager.locate(None)
     return f"{id}:{name or ''}"

@@ -1,4 +1,4 @@
-"""Before a conversation moves: what would happen? Answered offline."""
+"""``plan_swap``: what would happen if a conversation moved to another model. Computed without network access."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ __all__ = ["SwapPlan", "plan_swap"]
 
 
 class SwapPlan(Struct, frozen=True):
-    """What moving there would mean."""
+    """What would happen if a conversation moved to another model."""
 
     legal: bool
     problems: tuple[str, ...]
-    """Why it is not legal, each a sentence that says where."""
+    """Why the move is not legal: sentences, each of which says where."""
     losses: tuple[Loss, ...]
     input_tokens: int
-    """An estimate of the whole conversation, with the target's tokenizer in mind."""
+    """An estimate of the tokens of the whole conversation, as the target model counts them."""
     cost_usd: float | None
-    """Of sending it once; None where the price is not known."""
+    """What it costs to send the conversation once; None if the price is not known."""
     cache_survives: bool
-    """Whether a prompt cache filled by the conversation so far is still good there."""
+    """Whether the target can still read the prompt cache that the conversation has filled so far."""
 
 
 def plan_swap(
@@ -58,10 +58,10 @@ def plan_swap(
     own: bool = False,
     unsupported: Unsupported | None = None,
 ) -> SwapPlan:
-    """What would be lost, and whether it would work at all, if this conversation went on there.
+    """What would happen if this conversation went on with the model ``to``: is it accepted, losses, tokens, cost.
 
-    ``row`` is for a provider that is in no table. ``own`` is for an adapter of your own: what it loses, only it knows.
-    ``unsupported`` is what becomes of content that the model cannot read, as for a client.
+    ``row`` describes a provider that is in no table. ``own`` is true for an adapter that you wrote: its losses are
+    unknown. ``unsupported`` is what to do with content that the model cannot read, as for a client.
     """
     row = None if own else row or provider(to.provider or "")
     name = row.name if row is not None else to.provider or ""
@@ -88,12 +88,12 @@ def plan_swap(
         losses=losses,
         input_tokens=tokens,
         cost_usd=(pricing or Pricing()).cost(TokenUsage(tokens), name, to.model or "").cost_usd,
-        cache_survives=_same_reader(messages, to, row.shares if row is not None else ()),
+        cache_survives=_shares_cache(messages, to, row.shares if row is not None else ()),
     )
 
 
-def _same_reader(messages: Sequence[Message], to: Target, shares: Sequence[str]) -> bool:
-    """Caches belong to one provider and model; the last assistant turn tells who filled them."""
+def _shares_cache(messages: Sequence[Message], to: Target, shares: Sequence[str]) -> bool:
+    """Whether the target is the model that gave the last answer, of the same provider or one that shares its cache."""
     last = next((m.origin for m in reversed(messages) if m.origin is not None), None)
     if last is None or to.provider is None or last.model is None or last.model != to.model:
         return False

@@ -1,7 +1,7 @@
-"""Where a prompt is worth caching: the tools, the system prompt, then as much of the history as will not change.
+"""Where cache marks are put: on the tools, the system prompt, and the part of the history that will not change.
 
-Providers that cache by themselves need no marks, and get none: a mark that cannot be said would be a Loss. The marks
-are put on what is sent, never on what is kept, so a conversation that moves leaves none behind.
+Only dialects that can write cache marks get them; elsewhere a mark would be a Loss, and most providers cache without.
+Marks are put on the request, never on the history, so a conversation that moves to another model has none left.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ __all__ = ["CachePolicy", "mark_cache"]
 
 CachePolicy = Literal["off", "auto"]
 
-# How many marks one request may carry, where there is a word for them at all.
-MARKS = {"anthropic-messages": 4, "bedrock-converse": 4}
+# How many cache marks a request may have, for each dialect that can write them.
+MAX_MARKS = {"anthropic-messages": 4, "bedrock-converse": 4}
 
 MARK = CacheMark()
 USER, TOOL = Role.user, Role.tool
 
 
 def mark_cache(request: Request, dialect: str) -> Request:
-    """The request with cache marks within the reader's limit; marks of the caller's own count, and stay."""
-    left = MARKS.get(dialect, 0) - _marked(request)
+    """The request with cache marks, as many as the dialect allows. Marks set by the caller stay, and count."""
+    left = MAX_MARKS.get(dialect, 0) - _count_marks(request)
     if left <= 0:
         return request
     changes: dict[str, object] = {}
@@ -41,7 +41,7 @@ def mark_cache(request: Request, dialect: str) -> Request:
     if left and request.system and _takes_mark(request.system[-1]):
         changes["system"] = (*request.system[:-1], replace(request.system[-1], cache=MARK))
         left -= 1
-    ends = _ends(request.messages)[:left]
+    ends = _last_turn_ends(request.messages)[:left]
     if ends:
         messages = list(request.messages)
         for index in ends:
@@ -50,14 +50,15 @@ def mark_cache(request: Request, dialect: str) -> Request:
     return replace(request, **changes) if changes else request
 
 
-def _marked(request: Request) -> int:
+def _count_marks(request: Request) -> int:
     tools = sum(tool.cache is not None for tool in request.tools if isinstance(tool, ToolDefinition))
     system = sum(block.cache is not None for block in request.system)
     return tools + system + sum(block.cache is not None for message in request.messages for block in message.content)
 
 
-def _ends(messages: Sequence[Message]) -> list[int]:
-    """Where the caller's last turns end, the newest first: what is written now, and what was written before."""
+def _last_turn_ends(messages: Sequence[Message]) -> list[int]:
+    """The indexes of the last two messages that are the user's or a tool's, the newest first: the newest ends what is
+    written to the cache now, the other ends what was written before."""
     found: list[int] = []
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]

@@ -1,4 +1,4 @@
-"""The ids of a conversation. The id that a provider gave a call is kept beside ours, and sent back to it unchanged."""
+"""The conversation's own ids. The id that a provider gave to a call is kept too, and sent back to it unchanged."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["CallIds", "new_message_id", "new_tool_id"]
 
 
 def new_message_id() -> str:
-    """The id of a message."""
+    """A new id for a message."""
     return f"msg_{new_ulid()}"
 
 
 def new_tool_id() -> str:
-    """The canonical id of a call."""
+    """A new canonical id for a call."""
     return f"tu_{new_ulid()}"
 
 
 class CallIds(Struct):
-    """Gives one answer and its tool calls the conversation's ids, the same in its events and in the whole answer.
+    """Gives one answer and its tool calls the conversation's ids; the same ids in its events and in the whole answer.
 
-    A call is known by its index in the answer: a provider's id may be used twice, or be missing.
+    A call is identified by its index in the answer, because a provider's id may be missing or used twice.
     """
 
     dialect: str
@@ -38,7 +38,7 @@ class CallIds(Struct):
     message_id: str = msgspec.field(default_factory=new_message_id)
 
     def event(self, event: Event) -> Event:
-        """An event of the stream. Most events have no id, and are returned as they are."""
+        """The event with the conversation's ids. Most events have no id and are returned unchanged."""
         if type(event) is MessageStart:
             return replace(event, message_id=self.message_id)
         if type(event) is ToolUseInputDelta:
@@ -53,7 +53,7 @@ class CallIds(Struct):
         return event
 
     def response(self, response: Response) -> Response:
-        """The whole answer."""
+        """The whole answer with the conversation's ids."""
         if not response.tool_uses:
             return response
         content = [

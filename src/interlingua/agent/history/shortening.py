@@ -1,7 +1,7 @@
-"""A conversation that has grown too long, shortened: the oldest turns first, and no call without its results.
+"""Shortening a conversation that has grown too long: the oldest turns are left out first, calls with their results.
 
-The last turn of the user stays. If that turn alone is too long (an agent's long loop), its oldest rounds of calls go,
-but never the question nor the latest round. What is left out stays in the history; it is only not sent any more.
+The user's last turn stays. If that turn alone is too long (the long loop of an agent), its oldest rounds of calls are
+left out, but never its question or its latest round. The history keeps what is left out; it is only no longer sent.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from msgspec import Struct
 from ...types.messages import Message
 from ...types.words import Role
 
-__all__ = ["Adapted", "shorten"]
+__all__ = ["Shortened", "shorten"]
 
-ROOM = 0.5
-"""How full the window may be afterwards: half is left to the turns to come."""
+MAX_FILL = 0.5
+"""The share of the context window that may be filled afterwards. The rest is for the next turns."""
 
 USER, TOOL, SYSTEM = Role.user, Role.tool, Role.system
 
 
-class Adapted(Struct, frozen=True):
-    """What is left, and the messages that are left out."""
+class Shortened(Struct, frozen=True):
+    """The messages that are still sent, and those that are left out."""
 
     messages: tuple[Message, ...]
     left_out: tuple[Message, ...]
@@ -30,25 +30,25 @@ class Adapted(Struct, frozen=True):
 
 def shorten(
     messages: Sequence[Message], count: Callable[[Sequence[Message]], int], window: int | None = None
-) -> Adapted:
-    """The newest turns that fill at most half of the window; without a known window, half of what there was."""
+) -> Shortened:
+    """The newest turns that fill at most half of the window; if it is not known, half of their size now."""
     sizes = {id(message): count((message,)) for message in messages}
-    whole = sum(sizes.values())
-    limit = int(ROOM * min(whole, window or whole))
-    gone: set[int] = set()
-    for piece in _pieces(messages):
-        if whole <= limit:
+    total = sum(sizes.values())
+    limit = int(MAX_FILL * min(total, window or total))
+    left_out: set[int] = set()
+    for piece in _removable_pieces(messages):
+        if total <= limit:
             break
-        gone.update(map(id, piece))
-        whole -= sum(sizes[id(message)] for message in piece)
-    return Adapted(
-        tuple(message for message in messages if id(message) not in gone),
-        tuple(message for message in messages if id(message) in gone),
+        left_out.update(map(id, piece))
+        total -= sum(sizes[id(message)] for message in piece)
+    return Shortened(
+        tuple(message for message in messages if id(message) not in left_out),
+        tuple(message for message in messages if id(message) in left_out),
     )
 
 
-def _pieces(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """What may go, in the order in which it goes: whole turns, then rounds of the last turn but its latest."""
+def _removable_pieces(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """The pieces that may be left out, in this order: whole turns, then the rounds of the last turn but its latest."""
     turns = list(_turns(messages))
     yield from ([message for message in turn if message.role is not SYSTEM] for turn in turns[:-1])
     rounds = list(_rounds(turns[-1][1:])) if turns else []
@@ -56,7 +56,7 @@ def _pieces(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Each from the user's words to the last word of the answer; what stands before the first is a turn too."""
+    """The turns, each from a user's message to the end of its answer. Messages before the first one are a turn too."""
     turn: list[Message] = []
     for message in messages:
         if message.role is USER and any(known.role is not USER for known in turn):
@@ -68,7 +68,7 @@ def _turns(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _rounds(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Each an assistant's message with the results that answer it."""
+    """The rounds of a turn, each an assistant's message with the tool results that follow it."""
     found: list[Message] = []
     for message in messages:
         if found and message.role is not TOOL:

@@ -1,4 +1,4 @@
-"""Several models that replace each other on failure: order, weights, availability, one budget, and a record."""
+"""Several models that replace each other on failure: their order, weights, availability and budget, and the record."""
 
 from .availability import Availability, Breaker, Rules
 from .route import Candidate, Choice, Route

@@ -1,9 +1,9 @@
-"""Whether a model can be counted on: a state machine per (provider, model). Pure: the time is handed in.
+"""Whether a model may be called: a state machine (a circuit breaker) per (provider, model). The time is an argument.
 
 state        what happened                         next
 closed       a success                             closed, failures forgotten
 closed       the n-th failure in a row             open, for the cooldown or the provider's hint
-closed       a failure that waiting cannot mend    open
+closed       a failure that a retry cannot mend    open
 open         the time is over                      half_open: one probe may pass
 half_open    the probe succeeds                    closed
 half_open    the probe fails                       open, for twice as long as before
@@ -28,13 +28,13 @@ State = Literal["closed", "open", "half_open"]
 FAILURES = frozenset(
     {ErrorClass.rate_limit, ErrorClass.server_error, ErrorClass.network, ErrorClass.timeout, ErrorClass.auth}
 )
-"""What tells against the model. Anything else tells against the request."""
+"""Errors that count as a failure of the model. Any other error is a fault of the request."""
 AT_ONCE = frozenset({ErrorClass.auth})
-"""What no second try in a row would mend."""
+"""Errors that open the breaker at the first failure, because trying again would not help."""
 
 
 class Rules(Struct, frozen=True):
-    """When to stop counting on a model, and for how long; seconds."""
+    """After how many failures in a row a model is not called, and for how many seconds (``longest``: at most)."""
 
     failures: int = 3
     cooldown: float = 30.0
@@ -53,7 +53,7 @@ class Breaker:
         self._pause, self._probing = rules.cooldown, False
 
     def allows(self, now: float) -> bool:
-        """Whether a call may be made. In ``half_open`` the first to ask is the probe; the others wait for it."""
+        """Whether a call may be made now. In ``half_open`` the first call is the probe; until it ends, no other may."""
         if self.state == "open" and now >= self.until:
             self.state, self._probing = "half_open", False
             self._changed("half_open")
@@ -63,14 +63,14 @@ class Breaker:
         return self.state == "closed"
 
     def succeeded(self) -> None:
-        """A call was answered."""
+        """Note that a call was answered."""
         before, self.state = self.state, "closed"
         self.failures, self._pause, self._probing = 0, self._rules.cooldown, False
         if before != "closed":
             self._changed("closed")
 
     def failed(self, error: AdapterError, now: float) -> None:
-        """A call failed, all its attempts included. What tells against the request leaves the state as it was."""
+        """Note that a call failed with all its attempts. A fault of the request does not change the state."""
         if error.error_class not in FAILURES:
             self._probing = False
             return
@@ -81,7 +81,7 @@ class Breaker:
             self._open(max(self._rules.cooldown, hint(error, self._rules.longest) or 0.0), now)
 
     def released(self) -> None:
-        """The call came to nothing, good or bad (it was cancelled): another may probe."""
+        """Note that the call was cancelled, so that another call may be the probe."""
         self._probing = False
 
     def _open(self, pause: float, now: float) -> None:
@@ -99,7 +99,7 @@ class Availability:
         self.rules, self.clock = rules or Rules(), clock
         self._breakers: dict[tuple[str, str | None], Breaker] = {}
         self.announce: Callable[[str, str | None, State], object] | None = None
-        """Told when the state of a model changes."""
+        """Called with provider, model and new state when the state of a model changes."""
 
     def of(self, provider: str, model: str | None) -> Breaker:
         """The breaker of one model."""
@@ -113,5 +113,5 @@ class Availability:
             self.announce(provider, model, state)
 
     def states(self) -> dict[tuple[str, str | None], State]:
-        """What is known of every model that was ever asked."""
+        """The state of every model that was ever called."""
         return {who: breaker.state for who, breaker in self._breakers.items()}

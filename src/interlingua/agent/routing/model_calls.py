@@ -1,4 +1,4 @@
-"""One model call over the candidates of a route, without I/O: the commands that it needs are yielded."""
+"""One model call over the candidates of a route, without I/O: what must be done is yielded as commands."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ...types.words import StopReason
 from ..history import CallIds
 from .route import Candidate, Route
 
-__all__ = ["CallModel", "FetchMedia", "Prepare", "Tell", "call_route"]
+__all__ = ["CallModel", "EmitEvent", "FetchMedia", "Prepare", "call_route"]
 
 
 class ClientStream(Protocol):
-    """A stream of one of our clients, as the routing sees it."""
+    """What the routing uses of the stream of an ``AsyncClient`` or ``Client``."""
 
     @property
     def response(self) -> Response | None: ...
@@ -36,7 +36,8 @@ class ClientStream(Protocol):
 
 
 class CallModel(Struct):
-    """The command to call a model. What performs it as a stream sets ``held`` and, for our own clients, ``stream``."""
+    """The command to call a model. If it is performed as a stream, ``held`` and (except for a caller's own adapter)
+    ``stream`` are set."""
 
     adapter: ProviderAdapter | Adapter
     request: Request
@@ -44,7 +45,7 @@ class CallModel(Struct):
     ids: CallIds | None = None
     """The conversation's ids for the tool calls in the answer."""
     held: HeldEvents | None = None
-    """The events that the reader has not seen, in case that another model is called."""
+    """Events that are held back from the reader, because another model may still be called."""
     stream: ClientStream | None = None
     response: Response | None = None
 
@@ -60,7 +61,7 @@ class CallModel(Struct):
 
     @property
     def partial(self) -> Response | None:
-        """What has come of an answer that is not read to its end."""
+        """The part that has arrived of an answer that was not read to its end."""
         found = self.response or (self.stream.response if self.stream is not None else None)
         return found if found is None or self.ids is None else self.ids.response(found)
 
@@ -74,8 +75,8 @@ class CallModel(Struct):
 
 
 class FetchMedia(Struct, frozen=True):
-    """The command to fetch the media of a request that its model does not take by URL. The result is the request with
-    the media in it."""
+    """The command to fetch the media of a request that its model does not accept by URL. Its result is the request with
+    the media in place of the URLs."""
 
     request: Request
     dialect: Dialect
@@ -83,20 +84,20 @@ class FetchMedia(Struct, frozen=True):
     deadline: Deadline
 
 
-class Tell(Struct, frozen=True):
+class EmitEvent(Struct, frozen=True):
     """The command to hand an event to the reader of a stream."""
 
     event: SessionEvent
 
 
 Prepare = Callable[[Candidate, CallModel], FetchMedia | None]
-"""Changes the request of a call for the candidate that gets it. Returns the media to be fetched first, if any are."""
+"""Adapts the request of a call to the candidate that gets it. Returns a command to fetch media first, or None."""
 
 
 def call_route(
     route: Route, request: Request, deadline: Deadline | None = None, prepare: Prepare | None = None
 ) -> Generator[CallModel | FetchMedia, Any, Response]:
-    """Call one candidate after the other until one answers. Raises the last failure."""
+    """Call the candidates one after the other until one answers. If none does, raises the last failure."""
     budget = route.begin(deadline)
     while True:
         candidate = route.next(request)
@@ -117,7 +118,7 @@ def call_route(
                 error.response = call.ids.response(error.response)
             if not route.failed(error, delivered=call.delivered):
                 raise
-        except BaseException:  # the caller left; another call may probe the candidate
+        except BaseException:  # the caller left: the next call may probe this candidate
             route.cancelled()
             raise
         else:

@@ -1,7 +1,7 @@
-"""The candidates of one turn, without I/O: which model is called next, and why not the others.
+"""The candidates of one turn, without I/O: which model is called next, and why others are skipped.
 
-A route is sticky: within a turn, the model that answered is called first again. All attempts count in one budget, of
-which each candidate leaves one attempt to each candidate after it.
+A route is sticky: within a turn, the model that answered last is called first. All candidates share one budget of
+attempts; each candidate leaves at least one attempt for each candidate after it.
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ MOVES_ON = frozenset(
         ErrorClass.other,
     }
 )
-"""Failures that another model may not have. A request that is wrong for one model is wrong for the others too."""
+"""Failures after which another model is called. (A request that is invalid for one model is invalid for all.)"""
 
 FAILING = "it failed repeatedly and is not called for a while"
 
 
 class Candidate(Struct, frozen=True):
-    """A model that may answer, its adapter and its breaker. A turn keeps the adapters it began with."""
+    """A model that may be called, with its adapter and its breaker. A turn keeps the adapters that it began with."""
 
     id: str
     model: str | None
     adapter: ProviderAdapter | Adapter
     breaker: Breaker
-    able: AdapterCapabilities = AdapterCapabilities()
+    capabilities: AdapterCapabilities = AdapterCapabilities()
     name: str = ""
     """``"id:model"``."""
 
     @property
     def window(self) -> int | None:
-        """How many tokens it reads, if that is known."""
-        return self.able.max_context_tokens
+        """The size of the model's context window in tokens; None if it is not known."""
+        return self.capabilities.max_context_tokens
 
     def problem(self, request: Request) -> str | None:
-        """Why it cannot read a request as it is."""
-        return next(problems(replace(request, model=self.model), self.able), None)
+        """Why the model cannot read this request as it is; None if it can."""
+        return next(problems(replace(request, model=self.model), self.capabilities), None)
 
     @property
     def is_strict(self) -> bool:
-        """Whether it refuses what it cannot read. Else it reads the rest, or notes in its place."""
+        """Whether its client refuses content that the model cannot read. Others leave it out or describe it in text."""
         return getattr(self.adapter, "unsupported", None) not in LEAVING_OUT
 
     def tokens(self, request: Request) -> int:
@@ -88,7 +88,7 @@ class Choice(Struct, frozen=True, omit_defaults=True):
 
 
 class Route(Struct):
-    """The candidates of one turn, in order. ``record`` is what became of them in the current call."""
+    """The candidates of one turn, in order. ``record`` has the outcome of each in the current call."""
 
     candidates: tuple[Candidate, ...]
     clock: Callable[[], float]
@@ -98,16 +98,16 @@ class Route(Struct):
     budget: Budget | None = None
     """Attempts and time of the current call, over all candidates."""
     limiters: tuple[Limiter, ...] = ()
-    """What every attempt waits for, besides the limiter of its client."""
+    """Limiters that every attempt waits for, besides the limiter of its client."""
     _not_called: list[Candidate] = []
     _too_long: dict[str, str] | None = None
-    """Why the conversation does not fit a model by its estimate, by the model's name; empty if it fits none."""
+    """By the name of a model, why its context window is too small by the estimate. Empty if it is too small for all."""
     _attempts_before: int = 0
 
     def begin(self, deadline: Deadline | None = None) -> Budget:
-        """Begin a call of the turn: the model that answered last comes first, and all may be called again.
+        """Begin a call of the turn: the model that answered last comes first, and every candidate may be called again.
 
-        Returns the budget of the call, by the settings of the first candidate.
+        Returns the budget of the call, which the settings of the first candidate determine.
         """
         first = self.current
         self.record, self.error, self._too_long = [], None, None
@@ -122,14 +122,14 @@ class Route(Struct):
         return budget
 
     def next(self, request: Request) -> Candidate:
-        """The model to call now. Raises the last failure if none is left. Models that can read all of the request come
-        before those that would leave something out."""
+        """The candidate to call now. Candidates that can read the whole request come before those that would leave
+        something out. If no candidate is left, raises the last failure."""
         if len(self.candidates) > 1 and self._too_long is None:
             self._too_long = self._measure(request)
             self._not_called.sort(key=lambda candidate: not candidate.is_strict and bool(candidate.problem(request)))
         while self._not_called:
             candidate = self._not_called.pop(0)
-            # a model without alternative is not skipped: its own refusal is the better answer
+            # the only candidate is not skipped: its own refusal is the better error
             why = self._why_skipped(candidate, request) if len(self.candidates) > 1 else None
             if why is not None:
                 self.record.append(Choice(candidate.name, "skipped", why))
@@ -153,7 +153,7 @@ class Route(Struct):
         return None if candidate.breaker.allows(self.clock()) else FAILING
 
     def _measure(self, request: Request) -> dict[str, str]:
-        """The models whose context windows are too small for the request, and why; none if all are."""
+        """The candidates whose context window is too small for the request, and why. Empty if all are too small."""
         counts = {c.name: (c.tokens(request), c.window) for c in self.candidates if c.window is not None}
         found = {
             name: f"the conversation has about {tokens} tokens, and its context window {window}"
@@ -164,7 +164,7 @@ class Route(Struct):
 
     @property
     def window(self) -> int | None:
-        """How many tokens the current model reads, if that is known."""
+        """The size of the current model's context window in tokens; None if it is not known."""
         return None if self.current is None else self.current.window
 
     def _no_candidate(self) -> AdapterError:
@@ -178,15 +178,16 @@ class Route(Struct):
     # ------------------------------------------------------------------------------------------------- the outcome
 
     def answered(self) -> None:
-        """The current model answered."""
+        """Note that the current model answered."""
         self._note("answered").breaker.succeeded()
 
     def cancelled(self) -> None:
-        """The caller cancelled, which says nothing about the current model."""
+        """Note that the caller cancelled the call. That is no failure of the current model."""
         self._note("cancelled").breaker.released()
 
     def failed(self, error: AdapterError, *, delivered: bool = False) -> bool:
-        """The current model failed; whether another may be called. ``delivered``: the caller has seen content."""
+        """Note that the current model failed. Return whether another one may be called: never if content was
+        ``delivered`` to the caller already."""
         self.error = error
         if error.error_class is ErrorClass.cancelled:
             self.cancelled()
@@ -205,6 +206,6 @@ class Route(Struct):
 
 
 def _default_budget() -> Budget:
-    """For an adapter that is not ours, which counts its attempts itself."""
+    """The budget for a caller's own adapter, which counts its attempts itself."""
     config = AdapterConfig()
     return Budget(config.retry, config.max_retries, config.timeout_seconds, time.monotonic, random.random)

@@ -40,9 +40,9 @@ Models = str | Sequence[str] | Mapping[str, float]
 class Router:
     """Calls models in order until one answers.
 
-    ``models`` are names in order of preference, or names with weights: then each turn draws its order at random. A
-    model that fails repeatedly is not called for a while, then probed once. A model that cannot read a request is
-    skipped. The attempts of all models count in one budget. The model that a request names is called before them.
+    ``models`` are names in order of preference, or names with weights: then the order is drawn at random for each turn.
+    A model that fails repeatedly is not called for a while, then probed once. A model that cannot read a request is
+    skipped. All models share one budget of attempts. If a request names a model, that one is called first.
     """
 
     name = "router"
@@ -78,7 +78,7 @@ class Router:
         rules: Rules | None = None,
         availability: Availability | None = None,
     ) -> Router:
-        """The route of that name in a ``routing.yaml``. A file that changes is read again before the next turn."""
+        """A router for one route of a ``routing.yaml``. If the file changes, it is read again before the next turn."""
         file = watch_route(path, name)
         router = cls(file.current.to, manager, rules=rules, availability=availability)
         router._file = file
@@ -91,8 +91,8 @@ class Router:
     # ---------------------------------------------------------------------------------------------------------- routes
 
     def route(self, *, blocking: bool = False, first: str | None = None, models: Sequence[str] | None = None) -> Route:
-        """The candidates of one turn, in order. ``first``: a model that is called before the others; ``models``: other
-        names than the router's own, for this turn."""
+        """The candidates of one turn, in order. ``first`` is a model to call before the others. ``models`` replaces the
+        router's own names for this turn."""
         self.manager.refresh_if_due()
         if self._file is not None and self._file.refresh():
             self._use(self._file.current.to)
@@ -128,9 +128,9 @@ class Router:
     def _make_candidate(self, name: str, *, blocking: bool) -> Candidate:
         id, model = self.manager.locate(name)
         adapter = self.manager.get_client(id) if blocking else self.manager.get_adapter(id)
-        able = adapter.capabilities_for(model or "")
+        known = adapter.capabilities_for(model or "")
         breaker = self.availability.of(id, model)
-        made = self._candidates[name, blocking] = Candidate(id, model, adapter, breaker, able, f"{id}:{model or ''}")
+        made = self._candidates[name, blocking] = Candidate(id, model, adapter, breaker, known, f"{id}:{model or ''}")
         return made
 
     def _announce(self, account: str, model: str | None, state: State) -> None:
@@ -156,12 +156,12 @@ class Router:
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
     ) -> Response[T]:
-        """The whole answer of the first model that gives one. ``limiters``: besides those of the clients; ``output``:
-        as for a client."""
+        """The whole answer of the first model that gives one. ``limiters`` apply besides those of the clients;
+        ``output`` is as for a client."""
         return await run_steps(Steps(self._ask(request, output, output_retries, limiters=limiters)))
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
-        """The answer as it comes. If a model fails before its first content, the next one is called."""
+        """The events of the answer as they arrive. If a model fails before its first content, the next is called."""
         return stream_steps(Steps(self._call(request)))
 
     def complete_sync(
@@ -172,23 +172,23 @@ class Router:
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
     ) -> Response[T]:
-        """As ``complete``, blocking."""
+        """Like ``complete``, but blocking."""
         return run_steps_sync(Steps(self._ask(request, output, output_retries, limiters=limiters, blocking=True)))
 
     def stream_sync(self, request: Request) -> Iterator[Event]:
-        """As ``stream``, blocking."""
+        """Like ``stream``, but blocking."""
         return stream_steps_sync(Steps(self._call(request, blocking=True)))
 
     def _ask(
         self, request: Request, output: OutputType[T], retries: int, **how: Any
     ) -> Generator[CallModel | FetchMedia, Any, Response[T]]:
-        """One call; with ``output``, calls until an answer fits."""
+        """One call. With ``output``, further calls until an answer fits the type or no retry is left."""
         if output is None:
             return (yield from self._call(request, **how))
         asking = Asking(request, output, retries)
         while True:
-            said = yield from self._call(asking.request, **how)
-            if (answer := asking.settle(said, _as_turn)) is not None:
+            response = yield from self._call(asking.request, **how)
+            if (answer := asking.settle(response, _as_turn)) is not None:
                 return answer
 
     def _call(
@@ -211,17 +211,17 @@ class Router:
 
     @property
     def capabilities(self) -> AdapterCapabilities:
-        """Of the first model."""
+        """The capabilities of the first model."""
         return self.manager.capabilities_for(self.models[0])
 
     def capabilities_for(self, model: str) -> AdapterCapabilities:
-        """Of any model by its name."""
+        """The capabilities of any model, by its name."""
         return self.manager.capabilities_for(model)
 
     def estimate_input_tokens(
         self, messages: Sequence[Message], tools: Sequence[Tool] = (), system: str | Sequence[Block] | None = None
     ) -> int:
-        """By the first model's tokenizer."""
+        """An estimate of the input tokens, as the first model counts them."""
         id, model = self.manager.locate(self.models[0])
         adapter = self.manager.known_adapter(id)
         if isinstance(adapter, Adapter):
@@ -229,19 +229,19 @@ class Router:
         return adapter.estimate_input_tokens(messages, tools, system)
 
     async def cancel(self, request_id: str) -> bool:
-        """End a call, whichever model is answering it."""
+        """End a call, whichever model is answering. Return whether there was such a call."""
         found = [await self.manager.get_adapter(id).cancel(request_id) for id in self._ids()]
         return any(found)
 
     def cancel_sync(self, request_id: str) -> bool:
-        """End a call of ``complete_sync`` or ``stream_sync``; from any thread."""
+        """Like ``cancel``, for ``complete_sync`` and ``stream_sync``; from any thread."""
         found = [self.manager.get_client(id).cancel(request_id) for id in self._ids()]
         return any(found)
 
     def _ids(self) -> list[str]:
-        """The ids of all models that may be answering."""
-        asked = {candidate.id for candidate in self._candidates.values()}
-        return sorted(asked | {self.manager.locate(name)[0] for name in self.models})
+        """The ids of all providers that may be answering."""
+        called = {candidate.id for candidate in self._candidates.values()}
+        return sorted(called | {self.manager.locate(name)[0] for name in self.models})
 
     async def close(self) -> None:
         """Close the manager and all its adapters."""
@@ -249,7 +249,7 @@ class Router:
 
 
 def _as_turn(response: Response) -> Message:
-    """An answer as a message, with what its provider wants back."""
+    """An answer as a message, with everything that its provider wants to get back."""
     origin = response.origin
     if origin is None or origin.dialect is None:
         return Message("assistant", response.content, origin=origin)

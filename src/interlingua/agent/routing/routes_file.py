@@ -1,4 +1,4 @@
-"""``routing.yaml``: names, and the models behind them. The gateway's file has the same routes."""
+"""``routing.yaml``: names and the models that answer for them. The gateway's file has the same section ``routes``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NamedRoute(Struct, frozen=True, forbid_unknown_fields=True):
 
     to: str | tuple[str, ...] | dict[str, float]
     losses: Policy | None = None
-    """``strict``: a request that could not be said whole is refused; ``warn``: it is logged; ``allow``."""
+    """If a translation loses something: ``strict`` refuses the request, ``warn`` logs it, ``allow`` does nothing."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class NamedRoute(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def find_route(routes: Mapping[str, NamedRoute], name: str) -> NamedRoute | None:
-    """The route of a name: its own, else the first pattern that fits; None if no route fits."""
+    """The route of exactly this name, else the first route whose pattern matches it, else None."""
     exact = routes.get(name)
     if exact is not None:
         return exact
@@ -60,7 +60,7 @@ def find_route(routes: Mapping[str, NamedRoute], name: str) -> NamedRoute | None
 
 
 class FileReader:
-    """Checks the values of a file, and collects every problem with its line. ``sections`` are all that it may have."""
+    """Checks the values of a file and collects every problem with its line. ``sections`` are its allowed keys."""
 
     def __init__(self, text: str, source: str, sections: Sequence[str]) -> None:
         value, lines = read_yaml(text, source)
@@ -68,11 +68,11 @@ class FileReader:
         self.source, self.problems = source, list[Problem]()
         self.value: dict[str, Any] = value if is_dict(value) else {}
         if value is not None and not is_dict(value):
-            told = ", ".join(f"`{section}`" for section in sections)
-            self.problems.append(Problem(1, f"the file must be a mapping with {told}"))
+            names = ", ".join(f"`{section}`" for section in sections)
+            self.problems.append(Problem(1, f"the file must be a mapping with {names}"))
         for key in self.value:
             if key not in sections:
-                self.complain((key,), f"unknown key `{key}`; {_instead(key, sections)}")
+                self.complain((key,), f"unknown key `{key}`; {_suggestion(key, sections)}")
 
     def complain(self, path: tuple[str | int, ...], message: str) -> None:
         """Note a problem at a place of the file."""
@@ -93,8 +93,8 @@ class FileReader:
         made: dict[str, NamedRoute] = {}
         for name, entry in value.items():
             at = ("routes", name)
-            told = entry if is_dict(entry) and "to" in entry else {"to": entry}
-            found: NamedRoute | None = self.read(told, NamedRoute, at)
+            full = entry if is_dict(entry) and "to" in entry else {"to": entry}
+            found: NamedRoute | None = self.read(full, NamedRoute, at)
             if found is not None and self._is_sound(found, at):
                 made[name] = found
         return made
@@ -109,7 +109,7 @@ class FileReader:
         return False
 
     def read(self, value: Any, kind: type[Any], at: tuple[str | int, ...]) -> Any:
-        """A value as a struct; None if it is none."""
+        """A value as a struct of this type. If it does not fit, note the problem and return None."""
         try:
             return msgspec.convert(value, kind, str_keys=True)
         except msgspec.ValidationError as error:
@@ -118,19 +118,20 @@ class FileReader:
             unknown = re.fullmatch(r"Object contains unknown field `(.*)`", reason)
             if unknown:
                 steps = (*steps, unknown[1])
-                reason = f"unknown key `{unknown[1]}`; {_instead(unknown[1], [field.name for field in fields(kind)])}"
+                known = [field.name for field in fields(kind)]
+                reason = f"unknown key `{unknown[1]}`; {_suggestion(unknown[1], known)}"
             dotted = ".".join(map(str, (*at, *steps)))
             self.complain((*at, *steps), f"{dotted}: {reason[0].lower()}{reason[1:]}")
             return None
 
 
-def _instead(word: str, known: Sequence[str]) -> str:
+def _suggestion(word: str, known: Sequence[str]) -> str:
     near = get_close_matches(word, known, n=1)
     return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
 
 
 def read_routes(text: str, source: str = "routing.yaml") -> dict[str, NamedRoute]:
-    """The routes of a file for applications, or ``ConfigError`` with everything that is wrong in it."""
+    """The routes of a ``routing.yaml``. Raises ``ConfigError`` with every problem in it."""
     reader = FileReader(text, source, ("routes",))
     routes = reader.routes()
     for name, route in routes.items():
@@ -141,7 +142,7 @@ def read_routes(text: str, source: str = "routing.yaml") -> dict[str, NamedRoute
 
 
 def file_schema(title: str, sections: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON Schema of a file with routes, for editors. ``sections`` are the types of the others."""
+    """JSON Schema of a file with routes, for editors. ``sections`` maps its other keys to their types."""
     of_sections, parts = msgspec.json.schema_components((NamedRoute, *sections.values()), ref_template="#/$defs/{name}")
     for part in parts.values():  # newer Pythons do not keep the indent of docstrings
         part["description"] = cleandoc(part["description"])
@@ -172,8 +173,8 @@ def watch_route(path: str | Path, name: str) -> WatchedFile[NamedRoute]:
         routes = read_routes(read_text(place), str(place))
         found = find_route(routes, name)
         if found is None:
-            told = f"no route is called {name!r}; there are {', '.join(routes) or 'none'}"
-            raise ConfigError(str(place), [Problem(0, told)])
+            problem = f"no route is called {name!r}; there are {', '.join(routes) or 'none'}"
+            raise ConfigError(str(place), [Problem(0, problem)])
         return found
 
     return WatchedFile(place, read)

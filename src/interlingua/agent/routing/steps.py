@@ -1,7 +1,7 @@
-"""Generators of commands, and the loops that perform the commands: async and blocking, whole and streamed.
+"""The loops that perform the commands of a generator: async and blocking, for whole answers and for streams.
 
-The generators decide what is done, without I/O; the loops wait. Calls of models are performed here, all other commands
-by the function ``perform``. Commands that have events of their own are performed by ``watch`` where they are streamed.
+The generators decide what is done and do no I/O; the loops do it. The loops call models themselves and pass all other
+commands to the function ``perform``. When streaming, ``watch`` performs the commands that have events of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...types.events import Event
 from ...types.response import Response
 from ...types.session_events import SessionEvent
 from ..tools.running import cancellations
-from .model_calls import CallModel, Tell
+from .model_calls import CallModel, EmitEvent
 
 __all__ = ["Steps", "run_steps", "run_steps_sync", "stream_steps", "stream_steps_sync"]
 
@@ -29,16 +29,16 @@ R = TypeVar("R")
 
 
 def _performs_nothing(command: Any) -> Any:
-    """For steps that do nothing but call models."""
+    """The ``perform`` of steps that only call models."""
     raise TypeError(f"nobody performs {type(command).__name__}")
 
 
 class Steps(Generic[R]):
-    """A generator of commands that waits at ``command`` until it is performed. At the end there is a ``result``."""
+    """A generator of commands. ``command`` is the one to perform now; None at the end, when ``result`` is set."""
 
     command: Any = None
     unseen: Sequence[Event] = ()
-    """The events of the last call of a model that failed which the reader of the stream has not seen."""
+    """The events of the last failed model call that were held back from the reader of the stream."""
 
     def __init__(self, steps: Generator[Any, Any, R]) -> None:
         self._steps = steps
@@ -46,14 +46,14 @@ class Steps(Generic[R]):
         self.reply(None)
 
     def reply(self, value: Any) -> None:
-        """The command was performed, with this result."""
+        """Send the result of the command to the generator, which goes on to its next command."""
         try:
             self.command = self._steps.send(value)
         except StopIteration as end:
             self.command, self.result = None, end.value
 
     def fail(self, error: BaseException) -> None:
-        """The command failed. Raises the error, unless the generator goes on after it."""
+        """Raise the error of the command in the generator. It comes out again unless the generator handles it."""
         if isinstance(self.command, CallModel) and isinstance(error, AdapterError):
             self.unseen = self.command.unseen
         try:
@@ -62,7 +62,7 @@ class Steps(Generic[R]):
             self.command, self.result = None, end.value
 
     def close(self) -> None:
-        """Stop. The commands that the generator yields for its end are not performed."""
+        """Stop the generator. Commands that it yields while it ends are not performed."""
         try:
             self._steps.throw(GeneratorExit())
         except (GeneratorExit, StopIteration):
@@ -77,8 +77,8 @@ class Steps(Generic[R]):
 
 
 async def run_steps(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]] = _performs_nothing) -> R:
-    """Perform all commands, and return the result. If the task is cancelled meanwhile, asyncio's CancelledError is
-    raised, even if the steps end in another way."""
+    """Perform all commands and return the result. If the task is cancelled meanwhile, asyncio's CancelledError is
+    raised, even if the steps return a result or raise another error."""
     before = cancellations()
     try:
         while (command := steps.command) is not None:
@@ -89,7 +89,7 @@ async def run_steps(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]] = 
                     value = await command.adapter.complete(command.request, budget=command.budget)
                 else:
                     value = await _complete_by_other(command)
-            except GeneratorExit:  # the coroutine was closed: nothing can be awaited any more
+            except GeneratorExit:  # the coroutine was closed, so nothing can be awaited any more
                 steps.close()
                 raise
             except BaseException as error:  # noqa: BLE001  # the generator decides
@@ -110,7 +110,7 @@ async def stream_steps(
     perform: Callable[[Any], Awaitable[Any]] = _performs_nothing,
     watch: Callable[[Any], AsyncGenerator[SessionEvent, None] | None] = lambda _: None,
 ) -> AsyncGenerator[Any, None]:
-    """Perform all commands, and yield the events of every answer, and of what is watched, as they come."""
+    """Perform all commands and yield the events of every answer, and those of ``watch``, as they arrive."""
     try:
         while (command := steps.command) is not None:
             value: Any = None
@@ -120,12 +120,12 @@ async def stream_steps(
                         async for event in events:
                             yield command.pass_on(event)
                     value = command.response
-                elif isinstance(command, Tell):
+                elif isinstance(command, EmitEvent):
                     yield command.event
                 elif (watched := watch(command)) is not None:
                     async with aclosing(watched):
-                        async for told in watched:
-                            yield told
+                        async for watched_event in watched:
+                            yield watched_event
                 else:
                     value = await perform(command)
             except BaseException as error:  # noqa: BLE001
@@ -139,7 +139,7 @@ async def stream_steps(
 
 
 def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] = _performs_nothing) -> R:
-    """As ``run_steps``, blocking."""
+    """Like ``run_steps``, but blocking."""
     try:
         while (command := steps.command) is not None:
             try:
@@ -152,7 +152,7 @@ def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] = _performs_no
             else:
                 steps.reply(value)
     finally:
-        if steps.command is not None:  # a signal interrupted it between two commands
+        if steps.command is not None:  # a signal raised an exception between two commands
             steps.close()
     return cast("R", steps.result)
 
@@ -162,7 +162,7 @@ def stream_steps_sync(
     perform: Callable[[Any], Any] = _performs_nothing,
     watch: Callable[[Any], Generator[SessionEvent, None, None] | None] = lambda _: None,
 ) -> Generator[Any, None, None]:
-    """As ``stream_steps``, blocking."""
+    """Like ``stream_steps``, but blocking."""
     try:
         while (command := steps.command) is not None:
             value: Any = None
@@ -171,7 +171,7 @@ def stream_steps_sync(
                     with _open_stream_sync(command) as events:
                         yield from map(command.pass_on, events)
                     value = command.response
-                elif isinstance(command, Tell):
+                elif isinstance(command, EmitEvent):
                     yield command.event
                 elif (watched := watch(command)) is not None:
                     yield from watched
@@ -193,7 +193,7 @@ def stream_steps_sync(
 
 
 async def _complete_by_other(command: CallModel) -> Response:
-    """The answer of an adapter that is not ours."""
+    """The answer of an adapter that the caller wrote."""
     command.budget.attempts += 1
     return await cast("ProviderAdapter", command.adapter).complete(command.request)
 
@@ -208,7 +208,7 @@ def _open_stream(command: CallModel) -> AsyncStream | AsyncGenerator[Event, None
 
 
 async def _events_of_other(command: CallModel, adapter: ProviderAdapter) -> AsyncGenerator[Event, None]:
-    """The events of an adapter that is not ours. They are held back until content comes, as our clients do."""
+    """The events of an adapter that the caller wrote. They are held back until content arrives, as in our clients."""
     command.budget.attempts += 1
     held = command.held = HeldEvents(Limits())
     async for event in adapter.stream(command.request):

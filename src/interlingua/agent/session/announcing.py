@@ -1,4 +1,4 @@
-"""What a turn tells on the bus: its begin and its end, and those of its tools."""
+"""The events that a turn puts on the bus: its beginning and its end, and those of its tools."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["Announcer"]
 
 
 class Announcer:
-    """Tells of one turn. Content is put on the bus only if a listener wants it."""
+    """Announces one turn on the bus. Events have content only if a listener asked for it."""
 
     def __init__(self, bus: Bus, session_id: str) -> None:
         self._bus, self._who = bus, {"session_id": session_id, "turn_id": f"turn_{new_ulid()}"}
 
     def begin(self, question: Message | None) -> None:
-        """The turn begins."""
+        """Announce that the turn begins."""
         run = RUNNING.get()
         parent = None if run is None else run.call.id
         self._bus.announce(TurnStarted(**self._who, parent_call_id=parent, content=self._content(question)))
 
     def end(self, report: Report, response: Response | None, error: BaseException | None) -> None:
-        """The turn is over."""
+        """Announce that the turn has ended."""
         event = TurnEnded(
             **self._who,
             stopped=report.stopped,
@@ -46,18 +46,18 @@ class Announcer:
         self._bus.announce(event)
 
     def tool(self, event: SessionEvent) -> None:
-        """Something happened to a call."""
+        """Announce that a tool started or ended. Other events are ignored."""
         if isinstance(event, ToolStart):
             call = event.call
-            said = call.input if call.kind == "json" else call.input_text
-            self._announce(ToolStarted, call_id=call.id, tool=call.name, content=self._content(said))
+            input = call.input if call.kind == "json" else call.input_text
+            self._announce(ToolStarted, call_id=call.id, tool=call.name, content=self._content(input))
         elif isinstance(event, ToolResult | ToolFailure):
             call, failed = event.call, isinstance(event, ToolFailure)
-            said = self._content(event.result.content)
-            self._announce(ToolEnded, call_id=call.id, tool=call.name, is_error=failed, content=said)
+            content = self._content(event.result.content)
+            self._announce(ToolEnded, call_id=call.id, tool=call.name, is_error=failed, content=content)
 
     def _announce(self, kind: Callable[..., Any], **fields: Any) -> None:
         self._bus.announce(kind(**self._who, **fields))
 
-    def _content(self, said: Any) -> Any:
-        return msgspec.to_builtins(said) if self._bus.captures else None
+    def _content(self, content: Any) -> Any:
+        return msgspec.to_builtins(content) if self._bus.captures else None

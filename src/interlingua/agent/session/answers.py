@@ -26,13 +26,13 @@ __all__ = ["as_message", "complete_calls"]
 
 
 def complete_calls(response: Response) -> tuple[ToolUseBlock, ...]:
-    """The calls of an answer without those that were cut, which are never run."""
+    """The calls of an answer without the incomplete ones, which are never run."""
     return tuple(call for call in response.tool_uses if not call.incomplete)
 
 
 def as_message(turn: Turn, response: Response) -> Message:
-    """An answer as a message, with what is known of it and of its calls, and with what its provider wants back. The
-    answer is counted in the report of the turn."""
+    """An answer as a message of the history: with its usage, cost and call states as metadata, and with everything that
+    its provider wants to get back. Also counts the answer in the report of the turn."""
     call = turn.call
     assert call is not None
     assert call.ids is not None
@@ -46,14 +46,14 @@ def as_message(turn: Turn, response: Response) -> Message:
     if origin is None or origin.dialect is None:
         return Message(Role.assistant, response.content, id, origin, facts)
     if isinstance(adapter, Adapter) and (adapter.name, adapter.dialect.name) == (origin.provider, origin.dialect):
-        spoken = adapter.dialect
+        answered_in = adapter.dialect
     else:
-        spoken = dialect(origin.dialect, origin.provider)
-    return replace(spoken.as_turn(response), id=id, origin=origin, metadata=facts)
+        answered_in = dialect(origin.dialect, origin.provider)
+    return replace(answered_in.as_turn(response), id=id, origin=origin, metadata=facts)
 
 
 def _with_estimated_usage(response: Response, call: CallModel) -> Response:
-    """Tokens of an answer were spent even if it was cut before its usage came, or if a usage of 0 came first."""
+    """The answer with an estimated usage: it cost tokens even if it was cut off before its usage came."""
     if not response.content:
         return response
     provider, request = call.adapter.name, call.request
@@ -63,8 +63,8 @@ def _with_estimated_usage(response: Response, call: CallModel) -> Response:
 
 
 def _call_entries(turn: Turn, call: CallModel, made: Sequence[ToolUseBlock]) -> dict[str, Json]:
-    """What is noted of each call: those that the session refuses, and those that it runs if it runs them all."""
+    """The entries of the calls that the session refuses, and of those that it runs, if it runs all of them."""
     refused = refusals(made, call.request) if made else {}
-    if not (turn.loop and all(one.id in refused or turn.conversation.runs(one) for one in made)):
-        made = [one for one in made if one.id in refused]  # the others are left to the caller
+    if not (turn.loop and all(one.id in refused or turn.conversation.can_answer(one) for one in made)):
+        made = [one for one in made if one.id in refused]  # the caller answers the others
     return entries(made, refused)

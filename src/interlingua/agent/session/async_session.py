@@ -30,7 +30,7 @@ __all__ = ["Session", "SessionStream"]
 
 
 class SessionStream(TurnStream[E, T]):
-    """The events of a turn as they come. If it is left early, what had come is in the history, which stays valid.
+    """The events of a turn as they arrive. If it is left early, the history keeps what has arrived, and stays valid.
 
     To leave early, use ``async with``: only then is the connection closed at once.
     """
@@ -39,7 +39,7 @@ class SessionStream(TurnStream[E, T]):
 
     @property
     def text(self) -> AsyncIterator[str]:
-        """The text alone, as it comes."""
+        """The text of the answer without other events, piece by piece as it arrives."""
         return self._text()
 
     async def _text(self) -> AsyncIterator[str]:
@@ -71,7 +71,7 @@ class SessionStream(TurnStream[E, T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop here, even before the first event."""
+        """Close the stream and its connection, even before the first event was read."""
         await self._events.aclose()
         self._steps.close()
 
@@ -93,7 +93,7 @@ class Session(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[TurnOptions],
     ) -> Response[T]:
-        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``.
+        """Call the model once and return its answer. Its tool calls are not run: ``answer`` them, or call ``run()``.
 
         ``output`` is the type of ``response.output``. An answer that does not fit goes back to the model with the
         reason, ``output_retries`` times at most; then ``OutputError`` is raised.
@@ -108,7 +108,7 @@ class Session(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """Answers and tool runs until the model calls no more tools, or until a limit is reached. The last answer."""
+        """Call the model and run its tools until it calls none, or a limit is reached. Returns the last answer."""
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         return await run_steps(Steps(turn.steps()), self._perform)
 
@@ -119,8 +119,10 @@ class Session(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """The last question once more, as it was asked (``send`` or ``run``): its answer is taken back first, or it is
-        the question of a turn that failed without an answer. If this fails too, all is as it was before."""
+        """Take back the last answer and ask its question again, with the method used before (``send`` or ``run``).
+
+        If the last turn failed without an answer, its question is asked again. If this turn fails too, nothing changes.
+        """
         turn = self.begin_retry(options, output=output, output_retries=output_retries)
         return await run_steps(Steps(turn.steps()), self._perform)
 
@@ -131,7 +133,7 @@ class Session(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[TurnOptions],
     ) -> SessionStream[Event, T]:
-        """As ``send``, event by event."""
+        """Like ``send``, but as a stream of events."""
         return self._stream(self.begin(content, options, loop=False, output=output, output_retries=output_retries))
 
     def run_stream(
@@ -141,14 +143,14 @@ class Session(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> SessionStream[SessionEvent, T]:
-        """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``, and between them the
-        events of steps, tools and approvals."""
+        """Like ``run``, but as a stream of events: of each answer (``message.start`` to ``message.complete``), and
+        of steps, tools and approvals."""
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
 
     def as_tool(self, name: str, description: str | None = None, **limits: Unpack[RunOptions]) -> BoundTool[..., Any]:
-        """This session as a tool of another: each call runs in a fork of it, within these limits."""
+        """This session as a tool of another session. Each call runs in a fork of this session, within these limits."""
         return async_tool(self, name, description, dict(limits))
 
     def _stream(self, turn: Turn) -> SessionStream[Any, Any]:
@@ -162,7 +164,7 @@ class Session(StoredConversation):
         if self._last_stream is None or self._last_stream[0]() is not None:
             return False
         steps = self._last_stream[1]
-        if steps.command is None:  # it was read to its end: another turn is running
+        if steps.command is None:  # the stream was read to its end: the turn that runs is a later one
             return False
         if isinstance(steps.command, CallModel) and steps.command.stream is not None:
             steps.command.stream.leave()
@@ -186,7 +188,7 @@ class Session(StoredConversation):
         return await self._persist_async()
 
     async def _persist_async(self) -> None:
-        """``persist`` in a thread. A task that is cancelled meanwhile waits for the end, and is cancelled then."""
+        """Run ``persist`` in a thread. A task that is cancelled meanwhile ends only when the write has ended."""
         if self.store is None:
             return
         writing = asyncio.create_task(asyncio.to_thread(self.persist))
@@ -199,7 +201,7 @@ class Session(StoredConversation):
             raise
 
     async def cancel(self) -> bool:
-        """End the running turn; what had come of its answer is kept. Returns whether a turn was running."""
+        """End the running turn and keep what has arrived of its answer. Return whether a turn was running."""
         turn = self._turn
         if turn is None or turn.over or turn.cancelled:
             return False

@@ -1,8 +1,8 @@
-"""What an answer says of its calls in ``Message.metadata["calls"]``: by id, ``{"state": …}``
-(``agent/tools/calls.py``).
+"""How far the calls of an answer came, in ``Message.metadata["calls"]``: by id, ``{"state": …}``. The states are in
+``agent/tools/calls.py``.
 
-Calls that the session runs, or refuses to run (``refused``: why), have an entry. Calls that are left to the caller have
-none: nobody but the caller knows whether they were run.
+Calls that the session runs, or refuses to run (``refused``: why), have an entry. Calls that the caller answers have
+none, because only the caller knows whether they were run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CAUSES: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def cause_of(error: BaseException) -> str:
-    """Why a turn was cut, for the model."""
+    """Why a turn ended early, in words for the model."""
     found = (cause for kind, cause in CAUSES if isinstance(error, kind))
     return next(found, f"the turn failed with {type(error).__name__}")
 
@@ -62,11 +62,11 @@ def cause_of(error: BaseException) -> str:
 
 
 def refusals(calls: Iterable[ToolUseBlock], request: Request) -> dict[str, str]:
-    """Why some calls may not run, by id: the request did not offer such a tool, or did not allow it."""
+    """Why some calls may not run, by id: the request did not offer the tool, or did not allow it."""
     names = [name for tool in request.tools if (name := name_of(tool)) and _allows(request, tool, name)]
-    told = f"Offered: {', '.join(names) or 'none'}."
+    offered = f"Offered: {', '.join(names) or 'none'}."
     return {
-        call.id: f"`{call.name}` was not offered in this request, so it was not run. {told}"
+        call.id: f"`{call.name}` was not offered in this request, so it was not run. {offered}"
         for call in calls
         if call.name not in names
     }
@@ -80,12 +80,12 @@ def _allows(request: Request, tool: Tool, name: str) -> bool:
 
 
 def name_of(tool: Tool) -> str | None:
-    """How calls name a tool, if it has a name."""
+    """The name by which calls refer to a tool; None if it has no name."""
     if not isinstance(tool, ServerTool):
         return tool.name
     raw: Json = tool.raw
-    told = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
-    name = told.get("name") or told.get("type")
+    definition = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    name = definition.get("name") or definition.get("type")
     return name if isinstance(name, str) else None
 
 
@@ -93,7 +93,7 @@ def name_of(tool: Tool) -> str | None:
 
 
 def entries(calls: Iterable[ToolUseBlock], refused: Mapping[str, str]) -> dict[str, Json]:
-    """The entries of calls that were just made."""
+    """The entries of calls that the model has just made."""
     made: dict[str, Json] = {}
     for call in calls:
         made[call.id] = {"state": "offered"}
@@ -103,7 +103,7 @@ def entries(calls: Iterable[ToolUseBlock], refused: Mapping[str, str]) -> dict[s
 
 
 def entry_of(message: Message, id: str) -> dict[str, Any]:
-    """What is written of a call; nothing, if it is no entry of ours."""
+    """The entry of a call; empty if there is none, or if it was not written by a session."""
     calls: Any = message.metadata.get(KEY)
     found: Any = cast("dict[str, Any]", calls).get(id) if isinstance(calls, dict) else None
     if not isinstance(found, dict):
@@ -113,16 +113,16 @@ def entry_of(message: Message, id: str) -> dict[str, Any]:
 
 
 def with_states(message: Message, states: Mapping[str, State]) -> Message:
-    """The answer with other states of its calls."""
-    own = {block.id for block in message.content if type(block) is ToolUseBlock}
-    made = {id: {**entry_of(message, id), "state": state} for id, state in states.items() if id in own}
-    told: Any = message.metadata.get(KEY)
-    before = cast("dict[str, Any]", told) if isinstance(told, dict) else {}
-    return replace(message, metadata={**message.metadata, KEY: {**before, **made}})
+    """The answer with new states of its calls. Calls of other answers are ignored."""
+    ids = {block.id for block in message.content if type(block) is ToolUseBlock}
+    changed = {id: {**entry_of(message, id), "state": state} for id, state in states.items() if id in ids}
+    calls: Any = message.metadata.get(KEY)
+    before = cast("dict[str, Any]", calls) if isinstance(calls, dict) else {}
+    return replace(message, metadata={**message.metadata, KEY: {**before, **changed}})
 
 
 def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:
-    """What the model is told of a call without a result."""
+    """The text for the model about a call without a result."""
     if not entry:
         return "No result was given for this call."
     if "refused" in entry:
@@ -133,7 +133,7 @@ def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:
 
 
 class Starting:
-    """Stores that calls are started, before they are. Calls that start at the same time share a write."""
+    """Stores the state ``started`` of a call before its function runs. Calls that start together share one write."""
 
     def __init__(self, history: History, persist: Callable[[], Awaitable[None]]) -> None:
         self._history, self._persist = history, persist
@@ -144,12 +144,12 @@ class Starting:
         self._new.append(run)
         async with self._writing:
             if run not in self._new:
-                return  # written along with another
-            marked, self._new = self._new, []
-            self._history.mark({one.call.id: "started" for one in marked})
+                return  # it was written together with another call
+            starting, self._new = self._new, []
+            self._history.note_states({one.call.id: "started" for one in starting})
             try:
                 await self._persist()
             except BaseException:
-                self._new += [one for one in marked if one is not run]  # they try for themselves
-                self._history.mark({one.call.id: one.state for one in marked})
+                self._new += [one for one in starting if one is not run]  # each of them tries to store itself
+                self._history.note_states({one.call.id: one.state for one in starting})
                 raise

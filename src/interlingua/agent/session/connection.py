@@ -1,4 +1,4 @@
-"""How a session reaches its models: the manager that it is given, or one of its own, made from a few words."""
+"""How a session reaches its models: by a manager that it is given, or by one that is made from connection arguments."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from ...models.catalogue.names import our_spelling
 from ..routing import Router
 from ..routing.router import Models
 
-__all__ = ["ConnectionArguments", "connected"]
+__all__ = ["ConnectionArguments", "manager_and_model"]
 
 
 class ConnectionArguments(TypedDict, total=False):
-    """What a session without a manager is told of its models, as in ``connect``."""
+    """How a session without a manager reaches its models; the same arguments as those of ``connect``."""
 
     base_url: str | None
     api_key: str | None
     config: Partial | None
-    """Settings of the provider that answers, laid over its usual ones."""
+    """Settings of the provider that answers. They replace its built-in settings one by one."""
     models: str | Path | None
     """The path of a ``models.yaml``."""
     on_loss: OnLoss
     unsupported: Unsupported | None
     limiter: Limiter | None
-    """Requests and tokens a minute, and calls at once; several sessions and clients may share one."""
+    """Limits requests and tokens a minute, and calls at once. Sessions and clients may share one."""
     script: Choice
     """What the model ``"embedded:"`` answers, one line per request; without one it echoes."""
     client: ProviderAdapter | Client | None
     """The client that answers. The caller closes it."""
 
 
-def connected(
-    manager: ProviderManager | None, model: Models | Router | None, **words: Unpack[ConnectionArguments]
+def manager_and_model(
+    manager: ProviderManager | None, model: Models | Router | None, **arguments: Unpack[ConnectionArguments]
 ) -> tuple[ProviderManager, Models | Router | None]:
-    """The manager of a session, and the names of its models for this manager."""
-    given: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
+    """The manager of a session, and the model in a form that this manager knows."""
+    given: dict[str, Any] = {name: value for name, value in arguments.items() if value is not None}
     if given and (manager is not None or isinstance(model, Router)):
         owner = "manager" if manager is not None else "router"
         raise TypeError(f"a session with a {owner} takes no {', '.join(given)}: give it to ProviderManager(…)")
@@ -58,7 +58,7 @@ def connected(
     config = and_words(given.pop("config", None), given.pop("base_url", None), given.pop("api_key", None))
     made = ProviderManager(**given)
     if config is not None:
-        made.register(_the_provider(made, model), None, config)
+        made.register(_only_provider(made, model), None, config)
     return made, model
 
 
@@ -76,8 +76,8 @@ def _with_client(
     return made, model
 
 
-def _the_provider(manager: ProviderManager, model: Models | None) -> str:
-    """The one provider that ``base_url``, ``api_key`` and ``config`` are for."""
+def _only_provider(manager: ProviderManager, model: Models | None) -> str:
+    """The provider that ``base_url``, ``api_key`` and ``config`` are for. Raises if the models have more than one."""
     names: Iterable[str | None] = (model,) if model is None or isinstance(model, str) else model
     try:
         ids = sorted({manager.locate(name)[0] for name in names})

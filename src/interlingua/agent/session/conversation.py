@@ -1,4 +1,4 @@
-"""The part of both sessions that does not wait: a history, a model or several, tools, and how a request is made."""
+"""What both sessions have in common: the history, the models, the tools, how a request is made, how it is stored."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from ..swap import SwapPlan, plan_swap
 from ..tools import Toolbox, ToolSource
 from ..tools.running import Batch
 from .call_states import NOT_STARTED, Starting, name_of
-from .connection import connected
-from .history import History, Remembered
+from .connection import manager_and_model
+from .history import History, HistoryState
 from .options import Content, Settings, SettingsArguments, check_turn_options, split_arguments
 from .report import Report, cost_of, usage_of
 from .run_limits import Allowance, split_limits
@@ -53,8 +53,8 @@ __all__ = ["Before", "Conversation"]
 log = logging.getLogger("interlingua")
 T = TypeVar("T")
 
-Before = tuple[Remembered, bool]
-"""A history before a change, and whether it was not stored then."""
+Before = tuple[HistoryState, bool]
+"""The history before a change, and whether it had changes that were not stored."""
 
 STILL_RUNNING = (
     "a turn of this session is still running: wait for it, or cancel it; to leave a stream early, "
@@ -63,10 +63,10 @@ STILL_RUNNING = (
 
 
 class Conversation(Settings):
-    """The part of a session that does not wait."""
+    """What ``Session`` and ``SyncSession`` have in common."""
 
     blocking = False
-    """Whether its calls block."""
+    """Whether the methods that call a model block (``SyncSession``) or are awaited (``Session``)."""
 
     def __init__(
         self,
@@ -84,25 +84,25 @@ class Conversation(Settings):
     ) -> None:
         if "api_key" in settings:
             settings["api_key"] = hidden(settings["api_key"])
-        own, self.options, words = split_arguments(settings)
-        super().__init__(**own)
+        own_settings, self.options, connection = split_arguments(settings)
+        super().__init__(**own_settings)
         self.id = id or f"ses_{new_ulid()}"
         self._owns_manager = manager is None
-        self.manager, model = connected(manager, model, **words)
+        self.manager, model = manager_and_model(manager, model, **connection)
         self.metadata: dict[str, Json] = clean(dict(metadata or {}))
         self.system = system if system is not None else ()
         self.history = History(Request(messages).messages, repair=self.repair)
         self._owns_store = isinstance(store, str | os.PathLike)
         self.store = store_at(store) if isinstance(store, str | os.PathLike) else store
         self.uploads = Uploads()
-        """The media that providers have, for as long as they have them."""
+        """The media that were uploaded to providers, until the uploads expire."""
         self.report = Report()
         self.logged_losses: set[tuple[str, str, str | None]] = set()
         self.forked_from: str | None = None
         self._set_tools(tools)
-        if self.options:  # as they are meant: thinking="high", stop_sequences="END"
-            meant = Request(tools=self.definitions, **self.options)
-            self.options = {name: getattr(meant, name) for name in self.options}
+        if self.options:  # a Request turns short forms such as thinking="high" or stop_sequences="END" into full values
+            example = Request(tools=self.definitions, **self.options)
+            self.options = {name: getattr(example, name) for name in self.options}
         self._given_pricing, self._pricing, self._pricing_edition = pricing, pricing, -1
         self._availability = Availability(clock=time.monotonic)
         self._model: Models | None = None
@@ -111,9 +111,9 @@ class Conversation(Settings):
         self._unreadable: dict[str, Json] = {}
         self._before_change: Before | None = None
         self.failed_question: Message | None = None
-        """The question of the last turn, if that failed without an answer and was taken back."""
+        """The question of the last turn, if that turn failed without an answer, so that the question was taken back."""
         self._unsaved = False
-        self._warnings: dict[str, bool] = {}  # what was logged of messages; whether the next report must repeat it
+        self._warnings: dict[str, bool] = {}  # warnings that were logged; True: the next report repeats it
         self.model = model
 
     # ---------------------------------------------------------------------------------------------------- the model
@@ -134,12 +134,12 @@ class Conversation(Settings):
             model = f"{id}:{name or ''}"
         router = Router(model, self.manager, availability=self._availability)
         for name in router.models:
-            self.manager.locate(name)  # an unknown name raises now, and not in the middle of a turn
+            self.manager.locate(name)  # an unknown name raises here instead of in the middle of a turn
         self.router, self._model = router, model
 
     @property
     def pricing(self) -> Pricing:
-        """The prices of answers: those that were given, else those of ``models.yaml`` and the installed tables."""
+        """The prices of answers: those given as ``pricing=``, else those of ``models.yaml`` and installed tables."""
         if self._given_pricing is not None:
             return self._given_pricing
         if self._pricing is None or self._pricing_edition != self.manager.edition:
@@ -151,32 +151,32 @@ class Conversation(Settings):
         self._given_pricing = pricing
 
     def plan_swap(self, model: str) -> SwapPlan:
-        """What moving the conversation to this model would mean: whether it works, losses, tokens, cost, cache.
+        """What would happen if the conversation went on with this model: is it accepted, losses, tokens, cost, cache.
 
-        Unanswered calls count as answered, because the next turn answers them; not with ``repair="refuse"``.
+        Calls without a result count as answered, because the next turn answers them; not with ``repair="refuse"``.
         """
         id, name = self.manager.locate(model)
         adapter = self.manager.known_adapter(id)
         messages = self.history.to_send()
         if self.history.repair == "synthesize":
             messages = tuple(repair_tool_results(messages, dialect="openai-chat"))  # the same for any dialect
-        ours = adapter if isinstance(adapter, Adapter) else None
-        able = adapter.capabilities_for(name) if name else adapter.capabilities
+        known = adapter if isinstance(adapter, Adapter) else None  # None: an adapter that the caller wrote
+        capabilities = adapter.capabilities_for(name) if name else adapter.capabilities
         return plan_swap(
             messages,
             self.definitions,
-            to=ours.target(name) if ours else Target(adapter.name, name, able),
+            to=known.target(name) if known else Target(adapter.name, name, capabilities),
             system=self.system,
             pricing=self.pricing,
-            row=ours.provider if ours else None,
-            own=ours is None,
-            unsupported=ours.unsupported if ours else None,
+            row=known.provider if known else None,
+            own=known is None,
+            unsupported=known.unsupported if known else None,
         )
 
     # ---------------------------------------------------------------------------------------------------- the tools
 
     def _set_tools(self, tools: Iterable[ToolSource | Tool]) -> None:
-        """Tools without a handler are offered too; their calls are left to the caller."""
+        """Set the tools of the session. Those without a handler are offered too; the caller answers their calls."""
         given: Any = tools
         if isinstance(given, str):
             raise TypeError("the second argument of a session is its tools; a system prompt is given as system=")
@@ -188,24 +188,24 @@ class Conversation(Settings):
         self._without_handler = frozenset(tool.name for tool in without_handler)
         self.delegates = self.toolbox.delegates
 
-    def runs(self, call: ToolUseBlock) -> bool:
-        """Whether the session answers this call itself. A call of an unknown tool is answered with an error."""
+    def can_answer(self, call: ToolUseBlock) -> bool:
+        """Whether the session answers this call itself: it runs the tool, or, for an unknown tool, gives an error."""
         return call.name not in self._without_handler or "refused" in self.history.entry(call.id)
 
     def batch(self, calls: Sequence[ToolUseBlock]) -> Batch:
-        """Open calls, to be run. Calls that were refused or started earlier are not run, only answered."""
-        known = {call.id: self.history.entry(call.id) for call in calls}
+        """A batch that runs open calls. Calls that were refused or started earlier are only answered, not run."""
+        entries = {call.id: self.history.entry(call.id) for call in calls}
         return self.toolbox.batch(
             calls,
-            refused={id: entry["refused"] for id, entry in known.items() if "refused" in entry},
-            started=[id for id, entry in known.items() if entry and entry["state"] not in NOT_STARTED],
+            refused={id: entry["refused"] for id, entry in entries.items() if "refused" in entry},
+            started=[id for id, entry in entries.items() if entry and entry["state"] not in NOT_STARTED],
             approve=self.approve,
             on_start=None if self.store is None else Starting(self.history, self._persist_async),
             metadata={**self.metadata, "session_id": self.id},
         )
 
     async def _persist_async(self) -> None:
-        """``persist`` in a thread, so that the event loop is not blocked."""
+        """Run ``persist`` in a thread, so that the event loop is not blocked."""
         await asyncio.to_thread(self.persist)
 
     # -------------------------------------------------------------------------------------------------- the history
@@ -221,36 +221,37 @@ class Conversation(Settings):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole history, with the messages that are not sent any more, but without those that were taken back."""
+        """The whole history. It includes messages that are no longer sent, but not those that were taken back."""
         return tuple(self.history.live)
 
     @property
     def usage(self) -> TokenUsage:
-        """Of all answers together, also of those that were taken back."""
+        """The tokens of all answers together, including answers that were taken back."""
         return usage_of(self.history.messages)
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all answers together, also of those that were taken back; None if the price of one is not known."""
+        """The cost of all answers, including answers that were taken back; None if the price of one is not known."""
         return cost_of(self.history.messages)
 
     def add(self, *messages: Message) -> None:
         """Append messages as they are, such as an earlier conversation. An async session stores them with the next
         turn, or when it is closed."""
-        self.state_before()
+        self.remember_state()
         for message in messages:
             self.history.add(self._clean(message))
         self._persist_change()
 
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
-        """Answer calls that were left to the caller; the others are answered with an error. Stored as by ``add``."""
+        """Answer the calls that the session did not run. Open calls without an output get an error result. Stored as
+        by ``add``."""
         results = [self._clean(ToolResultBlock(o.id, as_blocks(o.content), is_error=o.is_error)) for o in outputs]
-        self.state_before()
+        self.remember_state()
         self.history.answer(results)
         self._persist_change()
 
-    def _said(self, content: tuple[Content | None, ...]) -> Message | None:
-        """What the user says: a message, or parts of one. None if nothing is said; empty content is refused."""
+    def _user_message(self, content: tuple[Content | None, ...]) -> Message | None:
+        """The user's message, made of its parts; None if no content was given. An empty message is refused."""
         if content in ((), (None,)):
             return None
         if len(content) == 1 and isinstance(content[0], Message):
@@ -266,7 +267,7 @@ class Conversation(Settings):
         return self._clean(message)
 
     def _clean(self, value: T) -> T:
-        """Without lone surrogates, which can be neither sent nor stored. They are reported once."""
+        """The value without lone surrogates, which can be neither sent nor stored. They are reported once."""
         cleaned = clean(value)
         if cleaned is not value and REPLACED not in self._warnings:
             self._warnings[REPLACED] = True
@@ -282,8 +283,8 @@ class Conversation(Settings):
         output: OutputType = None,
         output_retries: int = 0,
     ) -> Turn:
-        """A new turn. Without content it goes on from the end of the history: a loop first runs the open calls."""
-        question = self._said(content)
+        """Begin a turn. Without content it continues from the end of the history: a loop first runs the open calls."""
+        question = self._user_message(content)
         typed = None if output is None else output_of(output)
         self.check_idle()
         allowance = Allowance()
@@ -297,10 +298,10 @@ class Conversation(Settings):
             options = {**options, "output_schema": typed.schema}
         if allowance.limits.calls:
             allowance.check_names(name for tool in self.definitions if (name := name_of(tool)))
-        before = self.state_before()
+        before = self.remember_state()
         if question is not None:
             question = self.history.add(question)
-        elif not (loop and all(map(self.runs, self.history.open_calls))):
+        elif not (loop and all(map(self.can_answer, self.history.open_calls))):
             self.history.settle()
         turn = self._turn = Turn(
             conversation=self,
@@ -323,24 +324,24 @@ class Conversation(Settings):
         turn = self._turn
         if turn is not None and not turn.begun and turn.thread == get_ident():  # interrupted before its first step
             turn.begun = turn.over = True
-            self.take_back(turn.before)
+            self.restore_state(turn.before)
             self.failed_question = turn.question
         if turn is not None and not turn.over and not self._close_dropped_stream():
             raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
 
     def _close_dropped_stream(self) -> bool:
-        """End the turn if it is a stream without any reference left; whether it was."""
+        """End the running turn if it is a stream that nobody refers to any more. Return whether it was ended."""
         return False
 
     # -------------------------------------------------------------------------------------------------- the request
 
     def request(self, options: Mapping[str, Any], **fields: Any) -> Request:
-        """The request for the next answer, before it is prepared for a model."""
+        """The request for the next answer, before it is adapted to a model."""
         fields = {**self.options, **options, **fields}
         return Request(messages=self.history.to_send(), system=self._system, tools=self.definitions, **fields)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        """An estimate for the first model."""
+        """An estimate of the tokens of these messages, as the session's first model counts them."""
         id, model = self.manager.locate(self.router.models[0])
         return estimate_input_tokens(messages, provider=self.manager.known_adapter(id).name, model=model)
 
@@ -366,21 +367,21 @@ class Conversation(Settings):
         return Saved(head, tuple(self.history.messages))
 
     def persist(self) -> None:
-        """Write what is new to the session's store, if it has one. Blocks; async turns call it in a thread."""
+        """Write what is new to the session's store, if it has one. Blocks, so an async session calls it in a thread."""
         if self.store is not None:
             self._unsaved = True
             self._writer.persist(self.store, self.history, self.snapshot)
             self._unsaved = False
 
-    def state_before(self) -> Before:
-        """Remember the history, in case that the change that follows comes to nothing."""
+    def remember_state(self) -> Before:
+        """Remember the history before a change, so that ``restore_state`` can undo the change if it fails."""
         self.failed_question = None
         self._before_change = self.history.state(), self._unsaved
         return self._before_change
 
-    def take_back(self, before: Before | None = None) -> None:
-        """Undo all changes since then, or the last one, so that it can be made once more."""
-        state, unsaved = before or self._before_change or self.state_before()
+    def restore_state(self, before: Before | None = None) -> None:
+        """Undo all changes made since ``before``; without it, undo the last change."""
+        state, unsaved = before or self._before_change or self.remember_state()
         self.history.restore(state)
         self._unsaved = unsaved
 
@@ -391,7 +392,7 @@ class Conversation(Settings):
         try:
             self.persist()
         except StoreError:
-            self.take_back()
+            self.restore_state()
             raise
 
     def _close_store(self) -> None:

@@ -1,6 +1,6 @@
-"""``session.as_tool``: a session as a tool of another one, with a model, tools, limits and a cost of its own.
+"""``session.as_tool``: a session as a tool of another session, with its own model, tools, limits and cost.
 
-Each call of the tool runs in a fork of the session, so calls may run at the same time and know nothing of each other.
+Each call of the tool runs in a fork of the session, so calls can run at the same time and do not see each other.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ Answer = str | ToolResultBlock
 
 
 def async_tool(session: Session, name: str, description: str | None, limits: dict[str, Any]) -> BoundTool[..., Any]:
-    """A session that awaits, as a tool."""
+    """An async session as a tool."""
 
     async def delegate(task: Task) -> Answer:
         child, run = session.fork(), RUNNING.get()
         try:
-            if run is None or run.tell is None:
+            if run is None or run.emit is None:
                 return _answer(await child.run(task, **limits), run)
             async with child.run_stream(task, **limits) as events:
                 async for event in events:
-                    run.tell(_nested(run, child, event))
+                    run.emit(_nested(run, child, event))
             return _answer(events.response, run)
         finally:
-            _note(run, child)
+            _note_outcome(run, child)
 
     return replace(tool(delegate, name=name, description=description), delegates=True)
 
 
 def sync_tool(session: SyncSession, name: str, description: str | None, limits: dict[str, Any]) -> BoundTool[..., Any]:
-    """A session that blocks, as a tool. It runs in a thread; it is cancelled when its call is given up."""
+    """A blocking session as a tool. It runs in a thread, and is cancelled when its call is given up."""
 
     def delegate(task: Task) -> Answer:
         child, run = session.fork(), RUNNING.get()
         if run is not None:
             run.on_give_up = child.cancel
         try:
-            if run is None or run.tell is None:
+            if run is None or run.emit is None:
                 return _answer(child.run(task, **limits), run)
             with child.run_stream(task, **limits) as events:
                 for event in events:
-                    run.tell(_nested(run, child, event))
+                    run.emit(_nested(run, child, event))
             return _answer(events.response, run)
         finally:
-            _note(run, child)
+            _note_outcome(run, child)
 
     return replace(tool(delegate, name=name, description=description), delegates=True)
 
@@ -71,8 +71,8 @@ def _nested(run: CallRun, child: StoredConversation, event: SessionEvent) -> Too
     return ToolEvent(run.call, child.id, event)
 
 
-def _note(run: CallRun | None, child: StoredConversation) -> None:
-    """What it came to, for the report of the session that asked; also if it failed or was cut."""
+def _note_outcome(run: CallRun | None, child: StoredConversation) -> None:
+    """Keep the outcome for the report of the calling session, even if the child failed or was cut off."""
     if run is not None:
         report = child.report
         run.delegated = Delegated(
@@ -84,7 +84,7 @@ def _answer(response: Response | None, run: CallRun | None) -> Answer:
     response = response or Response()
     if response.stopped is None:
         return response.text
-    told = f"It was stopped: {response.stopped_reason}."
+    text = f"It was stopped: {response.stopped_reason}."
     if response.text:
-        told += f" What it had said last: {response.text}"
-    return ToolResultBlock("" if run is None else run.call.id, (TextBlock(told),), is_error=True)
+        text += f" What it had said last: {response.text}"
+    return ToolResultBlock("" if run is None else run.call.id, (TextBlock(text),), is_error=True)

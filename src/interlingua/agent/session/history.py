@@ -1,6 +1,6 @@
-"""The history of a session: messages with ids, the calls that wait for an answer, and what is not sent any more.
+"""The history of a session: messages with ids, the calls without a result, and the messages that are no longer sent.
 
-``messages`` is a log: what is taken back stays in it, and its ids are in ``undone``. What counts are ``live`` messages.
+``messages`` is a log: messages that were taken back stay in it, with their ids in ``undone``. The others are ``live``.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..tools.calls import State
 from ..tools.running import Batch
 from .call_states import entry_of, why_unanswered, with_states
 
-__all__ = ["History", "Remembered", "Repair"]
+__all__ = ["History", "HistoryState", "Repair"]
 
 Repair = Literal["synthesize", "refuse"]
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool
 
 
-class Remembered(NamedTuple):
-    """A history at one moment."""
+class HistoryState(NamedTuple):
+    """What ``History.restore`` needs to go back to an earlier moment."""
 
     messages: list[Message]
     open: dict[str, ToolUseBlock]
@@ -38,7 +38,7 @@ class Remembered(NamedTuple):
 
 
 class History:
-    """Always legal: every call is answered before anything else is said."""
+    """Keeps the messages in a legal order: every call has a result before another message follows."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class History:
         """How many messages are stored already."""
         self._ids = set[str]()
         self.open: dict[str, ToolUseBlock] = {}
-        """The calls that wait for an answer, by id."""
+        """The calls without a result, by id."""
         for message in messages:
             if message.id in self.undone and message.id not in self._ids:
                 self._ids.add(message.id)
@@ -63,17 +63,17 @@ class History:
                 self.add(message)
 
     def add(self, message: Message) -> Message:
-        """Append a message; calls that it leaves behind unanswered are answered first, or it is refused.
+        """Append a message. Open calls that it does not answer get a result first; with ``repair="refuse"`` it raises.
 
-        A user's message may hold results too; then those that are missing are put in front of them.
+        A user's message may hold results too; then the missing results are put in front of them.
         """
         if message.role is not TOOL and self.open:
             answered = {block.tool_use_id for block in message.content if type(block) is ToolResultBlock}
             if message.role is not USER or answered.isdisjoint(self.open):
                 self.settle()
             elif missing := [id for id in self.open if id not in answered]:
-                self._refuse(missing)
-                message = replace(message, content=(*self._made_up(missing), *message.content))
+                self._check_repair(missing)
+                message = replace(message, content=(*self._missing_results(missing), *message.content))
         id = message.id
         if id is None or id in self._ids:
             id = new_message_id()
@@ -99,46 +99,46 @@ class History:
 
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
-        """The calls that wait for an answer."""
+        """The calls without a result, in order."""
         return tuple(self.open.values())
 
     def settle(self) -> None:
-        """Answer every open call with what is known of it; or refuse to, by policy."""
+        """Answer every open call with an error result that says what is known; with ``repair="refuse"``, raise."""
         if self.open:
-            self._refuse(self.open)
+            self._check_repair(self.open)
             self.answer([])
 
-    def _refuse(self, ids: Iterable[str]) -> None:
+    def _check_repair(self, ids: Iterable[str]) -> None:
         if self.repair == "refuse":
             raise ToolStateError(f"these calls were never answered: {', '.join(ids)}; answer them first")
 
-    def _made_up(self, ids: Iterable[str], cause: str | None = None) -> tuple[ToolResultBlock, ...]:
+    def _missing_results(self, ids: Iterable[str], cause: str | None = None) -> tuple[ToolResultBlock, ...]:
         return tuple(error_result(id, why_unanswered(self.entry(id), cause)) for id in ids)
 
     def entry(self, id: str) -> dict[str, Json]:
-        """What is written of an open call in the answer that made it (``call_states.py``)."""
+        """The state of an open call, as it is noted in the answer that made the call (``call_states.py``)."""
         place = self._last_answer()
         return {} if place is None else entry_of(self.messages[place], id)
 
     def _last_answer(self) -> int | None:
-        """Where the last answer stands. All open calls are its calls."""
+        """The index of the last live answer. All open calls are calls of this answer."""
         for place in range(len(self.messages) - 1, -1, -1):
             message = self.messages[place]
             if message.role is ASSISTANT and message.id not in self.undone:
                 return place
         return None
 
-    def mark(self, states: Mapping[str, State]) -> None:
-        """Write how far calls of the last answer came."""
+    def note_states(self, states: Mapping[str, State]) -> None:
+        """Note in the last answer how far its calls came."""
         place = self._last_answer()
         if place is not None:
             self.messages[place] = with_states(self.messages[place], states)
             self.saved = min(self.saved, place)
 
     def conclude(self, batch: Batch, cause: str) -> None:
-        """Write what a batch came to: the results that exist, and of the other calls what is known."""
+        """Add the results of a batch. Calls without one are answered with what is known of them and the cause."""
         results = batch.give_up(cause)
-        self.mark({run.call.id: run.state for run in batch.runs})
+        self.note_states({run.call.id: run.state for run in batch.runs})
         done = [msgspec.to_builtins(run.delegated) for run in batch.runs if run.delegated is not None]
         if given := [result for result in results if result.tool_use_id in self.open]:
             self.answer(given, metadata={"delegated": done} if done else None)
@@ -149,22 +149,25 @@ class History:
         cause: str | None = None,
         metadata: dict[str, Json] | None = None,
     ) -> Message:
-        """Append the results of the last turn's calls, in their order; the rest is answered with what is known."""
+        """Append the results of the open calls, in the order of the calls. Missing ones become error results that say
+        what is known of the call."""
         given = {result.tool_use_id: result for result in results}
         unknown = [id for id in given if id not in self.open]
         if unknown:
             waiting = ", ".join(self.open) or "none"
             raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
-        known = {result.tool_use_id: result for result in self._made_up(self.open.keys() - given.keys(), cause)}
-        return self.add(Message(TOOL, tuple((given | known)[id] for id in self.open), metadata=metadata or {}))
+        missing = {
+            result.tool_use_id: result for result in self._missing_results(self.open.keys() - given.keys(), cause)
+        }
+        return self.add(Message(TOOL, tuple((given | missing)[id] for id in self.open), metadata=metadata or {}))
 
     def add_partial(self, message: Message, cause: str | None = None) -> Message | None:
-        """Append what there is of an answer that was cut short, and answer its calls; nothing, if nothing is left.
+        """Append what has arrived of an answer that was cut short, and answer its calls; None if it is nothing usable.
 
-        A thought that breaks off is of no use to anybody, and its issuer would refuse it without its signature.
+        An unfinished thinking block is dropped: its issuer would refuse it without its signature.
         """
         content = list(message.content)
-        while content and _is_nothing(content[-1]):
+        while content and _is_useless_at_end(content[-1]):
             content.pop()
         if not content:
             return None
@@ -174,48 +177,48 @@ class History:
         return added
 
     def take_back(self, count: int) -> tuple[Message, ...]:
-        """Take back the live messages after the first ``count``. Calls that are without results then are open again."""
+        """Take back all live messages but the first ``count``. Calls whose results were taken back are open again."""
         live = self.live
-        kept, gone = live[:count], tuple(live[count:])
-        self.undone.update(message.id for message in gone if message.id is not None)
+        kept, removed = live[:count], tuple(live[count:])
+        self.undone.update(message.id for message in removed if message.id is not None)
         if kept and kept[-1].id in self.omitted:
             self.omitted.difference_update(message.id for message in kept if message.id is not None)
         self.open = {}
         for message in kept:
             self._note_calls(message)
-        return gone
+        return removed
 
-    def state(self) -> Remembered:
+    def state(self) -> HistoryState:
         """What ``restore`` needs to undo all later changes."""
-        return Remembered(self.messages.copy(), self.open.copy(), self.omitted.copy(), self.undone.copy())
+        return HistoryState(self.messages.copy(), self.open.copy(), self.omitted.copy(), self.undone.copy())
 
-    def restore(self, state: Remembered) -> None:
+    def restore(self, state: HistoryState) -> None:
         """Undo every change since ``state`` was taken."""
         self.messages, self.open, self.omitted, self.undone = state
         self._ids = {message.id for message in self.messages if message.id is not None}
         self.saved = min(self.saved, len(self.messages))
 
     def omit(self, messages: Iterable[Message]) -> None:
-        """Send these no more; they stay here."""
+        """Stop sending these messages. They stay in the history."""
         self.omitted.update(message.id for message in messages if message.id is not None)
 
     def to_send(self) -> tuple[Message, ...]:
-        """What the model is told."""
+        """The messages that a request contains."""
         if not self.omitted and not self.undone:
             return tuple(self.messages)
         return tuple(message for message in self.live if message.id not in self.omitted)
 
-    def rearrange(self, shown: Sequence[Message]) -> int:
-        """Let only ``shown`` be sent from now on; new ones among them (a summary) are written in where they stand.
+    def send_only(self, shown: Sequence[Message]) -> int:
+        """Send only ``shown`` from now on. New messages among them, such as a summary, are inserted where they stand.
 
-        How many messages are not sent any more.
+        Returns how many messages are no longer sent.
         """
         live = self.live
         known, kept = {message.id for message in live}, {message.id for message in shown}
         before = len(self.omitted)
         self.omit(message for message in live if message.id not in kept)
-        gone = len(self.omitted) - before
-        behind: dict[str | None, list[Message]] = {}  # new messages, by the known one that they stand behind
+        newly_omitted = len(self.omitted) - before
+        behind: dict[str | None, list[Message]] = {}  # new messages, by the id of the known message before them
         last: str | None = None
         for message in shown:
             if message.id in known and message.id is not None:
@@ -225,10 +228,10 @@ class History:
                 self._ids.add(made)
                 behind.setdefault(last, []).append(replace(message, id=made))
         if behind:
-            self._write_in(behind)
-        return gone
+            self._insert(behind)
+        return newly_omitted
 
-    def _write_in(self, behind: dict[str | None, list[Message]]) -> None:
+    def _insert(self, behind: dict[str | None, list[Message]]) -> None:
         places = [place for place, message in enumerate(self.messages) if message.id in behind]
         first = 0 if None in behind else places[0] + 1
         written = list(behind.get(None, ()))
@@ -238,11 +241,11 @@ class History:
 
 
 def error_result(id: str, why: str) -> ToolResultBlock:
-    """An answer to a call that never ran."""
+    """The result of a call that has no result of its own."""
     return ToolResultBlock(id, (TextBlock(why),), is_error=True)
 
 
-def _is_nothing(block: Block) -> bool:
+def _is_useless_at_end(block: Block) -> bool:
     if type(block) is ThinkingBlock:
         return block.signature is None
     return type(block) is TextBlock and not block.text

@@ -37,12 +37,12 @@ __all__ = [
 
 Part = str | Block | Path | bytes
 Content = Part | Sequence[Part] | Message
-"""What a user can say. Files are read at once, and become the block of what they hold."""
+"""What a user's message can be made of. Files are read at once and become a block of their kind, such as an image."""
 
 Strategy = Callable[[tuple[Message, ...], int | None], Sequence[Message] | Awaitable[Sequence[Message]]]
 Overflow = Literal["truncate", "raise"] | Strategy
-"""What to do when the conversation is too long. A strategy gets the messages that are sent and the context window, and
-returns the messages to send instead, for instance a summary and the latest turns."""
+"""What to do when the conversation is too long. A strategy is a function of the messages that would be sent and of the
+context window. It returns the messages to send instead, for instance a summary and the latest turns."""
 
 
 class TurnOptions(TypedDict, total=False):
@@ -71,19 +71,19 @@ class TurnOptions(TypedDict, total=False):
     json_output: bool | None
     betas: str | Iterable[str]
     extras: dict[str, Json]
-    """Fields that only one dialect has, by its name: written into the body as they are."""
+    """By the name of a dialect, fields that are written into its requests as they are."""
 
 
 class RunOptions(TurnOptions, total=False):
-    """What a run can be given: a limit that is reached ends it, and the answer says so (``response.stopped``)."""
+    """The options of a run. A limit that is reached ends the run, and the answer says so (``response.stopped``)."""
 
     steps: int | None
-    """How many answers; ``max_steps`` of the session if it is not given."""
+    """How many answers at most; if not given, the session's ``max_steps``."""
     seconds: float | None
-    """For answers, tools and approvals together."""
+    """How long answers, tools and approvals may take together."""
     tokens: int | None
     dollars: float | None
-    """Needs prices that are known. Like ``tokens`` it is looked at after each answer: one answer may go beyond it."""
+    """The prices must be known. Like ``tokens``, it is checked after each answer, so the last answer may exceed it."""
     calls: Mapping[str, int] | None
     """How often a tool may be called, by its name."""
 
@@ -92,7 +92,7 @@ TURN_OPTIONS = tuple(TurnOptions.__annotations__)
 
 
 def check_turn_options(options: Iterable[str]) -> None:
-    """Raise for a name that is no option of a turn."""
+    """Raise for a name that is not an option of a turn."""
     unknown = sorted(set(options) - set(TURN_OPTIONS))
     if unknown and set(unknown) <= set(RunOptions.__annotations__):
         raise TypeError(f"{', '.join(unknown)} limits a run, and this turn is one answer, as send() asks for")
@@ -102,7 +102,7 @@ def check_turn_options(options: Iterable[str]) -> None:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Settings:
-    """How a session works. These are attributes of the session, and a fork gets the same."""
+    """How a session works. Each setting is an attribute of the session; a fork gets the same values."""
 
     behaviour: str | Preset | None = None
     cache: CachePolicy = "off"
@@ -114,7 +114,7 @@ class Settings:
     active_skills: Iterable[str] = ()
     active_connectors: Iterable[str] = ()
     fetch_media: bool = False
-    """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
+    """Whether media given by URL are fetched for a model that accepts data only; never from private addresses."""
     upload: bool = False
     """Whether media that are too big for a request are sent to the provider's Files API first, and remembered."""
     limits: Limits | None = None
@@ -125,7 +125,7 @@ class Settings:
         self.active_skills, self.active_connectors = tuple(self.active_skills), tuple(self.active_connectors)
 
     def settings(self) -> dict[str, Any]:
-        """All of them, by name."""
+        """The values of all settings, by name."""
         return {field.name: getattr(self, field.name) for field in fields(Settings)}
 
 
@@ -152,17 +152,19 @@ class SettingsArguments(TurnOptions, ConnectionArguments, total=False):
 
 
 def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The settings, the turn options and what says how models are reached. Raises for any other name."""
+    """Split the arguments of a session into its settings, turn options and connection arguments. Raises for any other
+    name."""
     unknown = sorted(set(arguments) - set(SettingsArguments.__annotations__))
     if unknown:
         raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(TURN_OPTIONS)}")
     options = {name: value for name, value in arguments.items() if name in TURN_OPTIONS}
-    words = {name: value for name, value in arguments.items() if name in ConnectionArguments.__annotations__}
-    return {name: value for name, value in arguments.items() if name not in {**options, **words}}, options, words
+    connection = {name: value for name, value in arguments.items() if name in ConnectionArguments.__annotations__}
+    settings = {name: value for name, value in arguments.items() if name not in {**options, **connection}}
+    return settings, options, connection
 
 
 def read_turn_options(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options with their types, as they were before they were saved; and those that cannot be read."""
+    """Saved options, as the values that they were before saving, and the options that cannot be read."""
     read, unread = read_leniently({name: value for name, value in stored.items() if name in TURN_OPTIONS}, Request)
     known = {name: getattr(read, name) for name in stored if name in TURN_OPTIONS and name not in unread}
     return known, {name: value for name, value in stored.items() if name not in known}

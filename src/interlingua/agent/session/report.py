@@ -1,4 +1,4 @@
-"""``Report``: what is known of a turn beside its answer: calls, usage, cost, losses, tools left out, warnings."""
+"""``Report``: facts about a turn besides its answer: steps, usage, cost, losses, tools left out, warnings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_PRICES = (
 
 
 class Delegated(Struct, frozen=True):
-    """What one call of a session that is a tool came to. Usage and cost are part of the caller's own."""
+    """The outcome of one call of a session that is a tool. Its usage and cost are included in the caller's report."""
 
     call_id: str
     tool: str
@@ -40,11 +40,11 @@ class Delegated(Struct, frozen=True):
 
 
 class Report(Struct):
-    """One turn.
+    """Facts about one turn.
 
     ``stopped`` is why it ended: ``done``, at a ``limit``, ``cancelled`` by the caller, ``failed`` with an error, or
-    ``handed_over`` because the caller must answer a tool call; ``stopped_reason`` says it in words. ``left_out`` are
-    tools that a behaviour filtered; ``shortened`` counts messages that are not sent any more.
+    ``handed_over`` because the caller must answer a tool call; ``stopped_reason`` is the reason in words. ``left_out``
+    are the tools that a behaviour filtered; ``shortened`` counts the messages that are no longer sent.
     """
 
     steps: int = 0
@@ -57,10 +57,10 @@ class Report(Struct):
     stopped: Stopped = "done"
     stopped_reason: str | None = None
     delegated: tuple[Delegated, ...] = ()
-    """Of sessions that ran as tools; ``usage`` and ``cost_usd`` contain theirs."""
+    """The calls of sessions that are tools. ``usage`` and ``cost_usd`` include their usage and cost."""
 
     def add(self, response: Response, pricing: Pricing, record: Sequence[Choice]) -> dict[str, Json]:
-        """Count an answer. Returns what the history notes of it: its usage as the provider reported it, its cost, and
+        """Count an answer. Returns its metadata for the history: the usage as the provider reported it, the cost, and
         the models that were called."""
         facts: dict[str, Any] = {"stop_reason": str(response.stop_reason), "latency_ms": response.latency_ms}
         self.steps += 1
@@ -82,15 +82,15 @@ class Report(Struct):
             facts["routing"] = [msgspec.to_builtins(choice) for choice in record]
         return facts
 
-    def delegate(self, done: Iterable[Delegated]) -> None:
-        """Count what sessions came to that ran as tools."""
+    def add_delegated(self, done: Iterable[Delegated]) -> None:
+        """Count the calls of sessions that are tools."""
         for one in done:
             self.delegated += (one,)
             self.usage += one.usage
             self.cost_usd = None if one.cost_usd is None or self.cost_usd is None else self.cost_usd + one.cost_usd
 
     def stop(self, why: Stopped, reason: str) -> None:
-        """Note why the turn ended. The first reason counts."""
+        """Note why the turn ended. Only the first reason is kept."""
         if self.stopped == "done":
             self.stopped, self.stopped_reason = why, reason
 
@@ -100,7 +100,7 @@ class Report(Struct):
 
 
 def usage_of(messages: Iterable[Message]) -> TokenUsage:
-    """Of all answers together."""
+    """The tokens of all answers together."""
     found = TokenUsage()
     for facts in _spent(messages):
         usage = facts.get("usage")
@@ -111,14 +111,14 @@ def usage_of(messages: Iterable[Message]) -> TokenUsage:
 
 
 def cost_of(messages: Iterable[Message]) -> float | None:
-    """Of all answers together; None if the price of one is not known."""
+    """The cost of all answers together; None if the price of one is not known."""
     costs: list[float | None] = [facts.get("cost_usd") for facts in _spent(messages) if "usage" in facts]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
 def _spent(messages: Iterable[Message]) -> Iterator[dict[str, Json]]:
-    """What is known of each answer, and of each session that ran as a tool."""
+    """The metadata of each answer, and of each session that ran as a tool: both may have usage and cost."""
     for message in messages:
         yield message.metadata
         yield from message.metadata.get("delegated", ())

@@ -24,7 +24,7 @@ __all__ = ["Allowance", "RunLimits", "split_limits"]
 
 
 class RunLimits(Struct, frozen=True, kw_only=True):
-    """The limits of one run; None is no limit. ``calls``: by the name of a tool, how often it may be called."""
+    """The limits of one run; None means no limit. ``calls`` maps the name of a tool to how often it may be called."""
 
     steps: int | None = None
     seconds: float | None = None
@@ -47,8 +47,10 @@ NO_LIMITS = RunLimits()
 
 
 def split_limits(options: Mapping[str, Any], max_steps: int) -> tuple[Allowance, dict[str, Any]]:
-    """What a run may spend, by the limits among its options; and the other options. ``max_steps`` is for a run without
-    a limit of its own. Its seconds count from now on."""
+    """Split the options of a run into its limits and the others. ``max_steps`` applies if ``steps`` is not given.
+
+    The time limit starts now.
+    """
     given = {name: value for name, value in options.items() if name in LIMITS}
     limits = RunLimits(**given) if given else NO_LIMITS
     steps = max_steps if limits.steps is None else limits.steps
@@ -66,7 +68,7 @@ class Allowance(Struct):
     """How often each tool was called."""
 
     def check_prices(self, candidates: Iterable[Candidate], pricing: Pricing) -> None:
-        """Raise if the price of a model is not known: a limit in dollars cannot be kept then."""
+        """Raise if the price of a model is not known, because then a limit in dollars cannot be kept."""
         for candidate in candidates:
             adapter, model = candidate.adapter, candidate.model
             if isinstance(adapter, Adapter):
@@ -80,7 +82,7 @@ class Allowance(Struct):
                 )
 
     def check_names(self, known: Iterable[str]) -> None:
-        """Raise if calls of a tool are limited that does not exist."""
+        """Raise if ``calls`` names a tool that does not exist."""
         names = tuple(known)
         if unknown := sorted(set(self.limits.calls or ()).difference(names)):
             tools = ", ".join(names) or "none"
@@ -88,12 +90,12 @@ class Allowance(Struct):
 
     @property
     def time_is_over(self) -> str | None:
-        """The reason, if the time is over."""
+        """Why the run must stop, if its time is over; else None."""
         return None if self.deadline is None or self.deadline.left() else self._out_of_time
 
     @property
     def time_left(self) -> tuple[float, str] | None:
-        """How many seconds are left, and the reason when they are over; None without a limit."""
+        """How many seconds are left, and the reason to give when they are over; None without a time limit."""
         left = None if self.deadline is None else self.deadline.left()
         return None if left is None else (left, self._out_of_time)
 
@@ -102,7 +104,7 @@ class Allowance(Struct):
         return f"the limit of {self.limits.seconds:g} seconds for this turn is reached"
 
     def reached(self, report: Report, calls: Iterable[ToolUseBlock]) -> str | None:
-        """Why a run may not go on after an answer with these calls."""
+        """Why a run may not go on after an answer with these calls; None if it may."""
         limits = self.limits
         if report.steps >= self.steps:
             return f"the limit of {self.steps} steps for this turn is reached"

@@ -1,8 +1,8 @@
-"""A session as it is stored. The format has a version; every release reads all older ones.
+"""A session as it is stored. The format has a version, and every release reads all older versions.
 
-Version 2 says who wrote the session last (``writer``, ``revision``). It may hold the states of tool calls
-(``metadata["calls"]`` of a message), blocks that are ``incomplete``, what a load could not read (``unreadable``), which
-messages were taken back (``undone``), and which media were uploaded to whom (``uploads``).
+Version 2 added who wrote the session last (``writer``, ``revision``). It may hold the states of tool calls
+(``metadata["calls"]`` of a message), ``incomplete`` blocks, values that a load could not read (``unreadable``), which
+messages were taken back (``undone``), and which media were uploaded to which provider (``uploads``).
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block
 from ...types.messages import Message
-from .lenient_reading import DEEPEST, as_text, read_leniently, read_message
+from .lenient_reading import MAX_DEPTH, as_text, read_leniently, read_message
 
 __all__ = [
     "FORMAT",
     "VERSION",
     "Head",
-    "Mark",
+    "Revision",
     "Saved",
     "may_replace",
     "parse",
-    "read_mark",
     "read_parts",
+    "read_revision",
     "read_saved",
 ]
 
 FORMAT = "interlingua.session"
 VERSION = 2
 
-# How a file of an older version becomes one of the next: version -> what to do with its JSON object.
+# For each older version, the function that turns its JSON object into one of the next version.
 UPGRADES: dict[int, Callable[[dict[str, Json]], dict[str, Json]]] = {
-    1: lambda told: {**told, "version": 2},
+    1: lambda stored: {**stored, "version": 2},
 }
 
 
-class Mark(Struct, frozen=True):
-    """Which state of a session a place holds: the ``revision``-th that ``writer`` wrote. Version 1 has no writer."""
+class Revision(Struct, frozen=True):
+    """Which state of which session is stored: the ``revision``-th that ``writer`` wrote. Version 1 has no writer."""
 
     format: str
     id: str
@@ -55,11 +55,11 @@ class Mark(Struct, frozen=True):
 
 
 class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All of a session but its messages. ``omitted`` are ids of messages that are not sent any more.
+    """A session without its messages. ``omitted`` are the ids of messages that are no longer sent.
 
-    ``undone`` are ids of messages that were taken back. They are among ``omitted`` too, for readers that know no other.
-    ``uploads`` are the media that providers have. ``unreadable`` are fields that a load could not read, as they were
-    in the file.
+    ``undone`` are the ids of messages that were taken back. ``omitted`` has them too, for older releases, which do not
+    know ``undone``. ``uploads`` are the media that providers have. ``unreadable`` are fields that a load could not
+    read, as they were in the file.
     """
 
     format: str
@@ -84,31 +84,31 @@ class Saved(Struct, frozen=True):
     head: Head
     messages: tuple[Message, ...] = ()
     seen: dict[str, int] | None = None
-    """To be saved: for each writer the latest revision that this session has read or written. Anything else that is
-    found in its place is not replaced. None: replace whatever is there."""
+    """When saving: for each writer the latest revision that this session has read or written. A save replaces no other
+    stored state. None: replace whatever is there."""
     problems: tuple[str, ...] = ()
-    """Loaded: what could not be read, each a sentence that says where."""
+    """After loading: what could not be read, each as a sentence that says where."""
 
 
-_read_mark = msgspec.json.Decoder(Mark).decode
+_read_revision = msgspec.json.Decoder(Revision).decode
 
 
-def may_replace(saved: Saved, found: Mark | None) -> bool:
-    """Whether what is stored is an earlier state of this very session, or nothing."""
+def may_replace(saved: Saved, found: Revision | None) -> bool:
+    """Whether a save may replace what is stored: nothing is stored, or an earlier state of the same session."""
     if saved.seen is None or found is None:
         return True
     return found.id == saved.head.id and saved.seen.get(found.writer, -1) >= found.revision
 
 
 def read_saved(data: bytes | str, source: str) -> Saved:
-    """A session from JSON, of this version or an older one. What cannot be read is kept as it is, and told."""
-    told = parse(data, source)
-    return read_parts(told, told.pop("messages", []) if is_object(told) else [], source)
+    """A session from JSON of this version or an older one. What cannot be read is kept, and listed in ``problems``."""
+    stored = parse(data, source)
+    return read_parts(stored, stored.pop("messages", []) if is_object(stored) else [], source)
 
 
-def read_parts(told: Json, messages: Json, source: str) -> Saved:
+def read_parts(stored: Json, messages: Json, source: str) -> Saved:
     """A session from the JSON values of its head and of its messages."""
-    head, problems = _read_head(_upgraded(told, source), messages, source)
+    head, problems = _read_head(_upgraded(stored, source), messages, source)
     head = replace(head, system=renewed(head.system)) if head.system else head
     read: list[Message] = []
     omitted: list[str | None] = []
@@ -123,23 +123,23 @@ def read_parts(told: Json, messages: Json, source: str) -> Saved:
     return Saved(head, tuple(read), problems=tuple(problems))
 
 
-def _read_head(told: dict[str, Json], messages: Json, source: str) -> tuple[Head, list[str]]:
-    deep = {name: as_text(value) for name, value in told.items() if is_deeper(value, DEEPEST)}
+def _read_head(stored: dict[str, Json], messages: Json, source: str) -> tuple[Head, list[str]]:
+    deep = {name: as_text(value) for name, value in stored.items() if is_deeper(value, MAX_DEPTH)}
     try:
-        head, left = read_leniently({name: told[name] for name in told if name not in deep}, Head)
+        head, unread = read_leniently({name: stored[name] for name in stored if name not in deep}, Head)
     except msgspec.ValidationError as error:
         raise ParseError(f"{source} does not hold a session: {error}. Restore it from a backup.") from None
-    left |= deep
+    unread |= deep
     if not is_array(messages):
-        left["messages"] = messages
-    problems = [f"{source}: the field {name} could not be read: {str(value)[:80]!r}" for name, value in left.items()]
-    return replace(head, unreadable={**head.unreadable, **left}) if left else head, problems
+        unread["messages"] = messages
+    problems = [f"{source}: the field {name} could not be read: {str(value)[:80]!r}" for name, value in unread.items()]
+    return replace(head, unreadable={**head.unreadable, **unread}) if unread else head, problems
 
 
-def read_mark(data: bytes | str, source: str) -> Mark:
-    """Which session it is and who wrote it last; the rest is not looked at."""
+def read_revision(data: bytes | str, source: str) -> Revision:
+    """Which session is stored and who wrote it last. Nothing else of it is read."""
     try:
-        found = _read_mark(data)
+        found = _read_revision(data)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"{source} is no saved session: {error}") from None
     if found.format != FORMAT:
@@ -148,7 +148,7 @@ def read_mark(data: bytes | str, source: str) -> Mark:
 
 
 def parse(data: bytes | str, source: str) -> Json:
-    """JSON; whatever is wrong with it is a ``ParseError`` that names the source."""
+    """Parse JSON. Any fault in it raises a ``ParseError`` that names the source."""
     if isinstance(data, bytes):
         data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
@@ -157,16 +157,16 @@ def parse(data: bytes | str, source: str) -> Json:
         return msgspec.json.decode(data)
     except RecursionError:
         raise ParseError(f"{source} is not JSON that can be read: it is nested too deeply") from None
-    except ValueError as error:  # bytes that are no UTF-8 are a UnicodeDecodeError
+    except ValueError as error:  # also a UnicodeDecodeError, for bytes that are not UTF-8
         raise ParseError(
             f"{source} is not JSON: {error}. It may be damaged: restore it from a backup, or repair it by hand."
         ) from None
 
 
-def _upgraded(told: Json, source: str) -> dict[str, Json]:
-    if not is_object(told) or told.get("format") != FORMAT:
+def _upgraded(stored: Json, source: str) -> dict[str, Json]:
+    if not is_object(stored) or stored.get("format") != FORMAT:
         raise ParseError(f"{source} is no saved session: it does not say {FORMAT!r}")
-    found = told
+    found = stored
     version = found.get("version")
     if type(version) is not int or version < 1:
         raise ParseError(f"{source} does not hold a session: its version is {version!r}")

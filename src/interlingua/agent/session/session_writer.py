@@ -1,4 +1,4 @@
-"""How a session is written to its store: one write at a time, and never over a state that it has not seen."""
+"""Writing a session to its store: one write at a time, and never over a state that it has not read or written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def store_at(path: str | os.PathLike[str]) -> Store:
 
 @contextmanager
 def open_store(place: Place) -> Generator[Store, None, None]:
-    """A store, or the store at a path, which is closed afterwards."""
+    """The store itself, or the store at a path, which is closed afterwards."""
     if not isinstance(place, str | os.PathLike):
         yield place
         return
@@ -46,14 +46,14 @@ def open_store(place: Place) -> Generator[Store, None, None]:
 
 
 def close_store(store: Any) -> None:
-    """Close a store, if it has ``close``."""
+    """Close a store, if it has a method ``close``."""
     close = getattr(store, "close", None)
     if close is not None:
         close()
 
 
 class Writer:
-    """Writes one session. It replaces only what it has read or written itself."""
+    """Writes one session. It replaces only states that this session has read or written itself."""
 
     def __init__(self) -> None:
         self.id, self.revision = new_ulid(), 0
@@ -62,7 +62,7 @@ class Writer:
         self._stored: tuple[Store, bytes, int] | None = None
 
     def note_loaded(self, head: Head) -> None:
-        """The session was loaded from this state, which may be replaced."""
+        """Note the state that the session was loaded from, so that a save may replace it."""
         self._seen[head.writer] = head.revision
 
     def save(self, store: Store, saved: Saved, *, overwrite: bool = False) -> None:
@@ -71,7 +71,7 @@ class Writer:
             self._write(store, saved, 0, overwrite=overwrite)
 
     def persist(self, store: Store, history: History, snapshot: Callable[[], Saved]) -> None:
-        """Write what is new since the last time. Changes of ``history`` during the write are written the next time."""
+        """Write what is new since the last call. Changes made during the write are written by the next call."""
         with self._lock:
             since, history.saved = history.saved, len(history.messages)
             try:
@@ -88,7 +88,7 @@ class Writer:
 
     def _write(self, store: Store, saved: Saved, since: int, *, overwrite: bool = False) -> None:
         self.revision += 1
-        self._seen[self.id] = self.revision  # even if it fails: it may have been written all the same
+        self._seen[self.id] = self.revision  # even if it fails: the store may have written it before the error
         head = replace(saved.head, writer=self.id, revision=self.revision)
         try:
             store.save(Saved(head, saved.messages, None if overwrite else self._seen), since)

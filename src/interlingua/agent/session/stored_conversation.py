@@ -29,9 +29,9 @@ class StoredConversation(UndoableConversation):
     """A conversation with ``save``, ``load`` and ``fork``."""
 
     def save(self, store: Place, *, overwrite: bool = False) -> None:
-        """Write the whole session: a path ending in ``.db`` or ``.sqlite`` is SQLite, any other JSON. Blocks.
+        """Write the whole session. A path that ends in ``.db`` or ``.sqlite`` is SQLite, any other is JSON. Blocks.
 
-        What is stored there is replaced only if this session has read or written it, or with ``overwrite``.
+        A stored session is replaced only if this session has read or written it, or with ``overwrite=True``.
         """
         with open_store(store) as found:
             self._writer.save(found, self.snapshot(), overwrite=overwrite)
@@ -47,8 +47,8 @@ class StoredConversation(UndoableConversation):
         model: Models | Router | None = None,
         **settings: Any,
     ) -> Self:
-        """A saved session. Tools are functions, which are not saved: give them again. ``store=`` is where the session
-        is stored from now on; that may be ``source``. Blocks.
+        """Load a saved session. Tools are functions, which are not saved: pass them again. The loaded session is stored
+        in ``store=`` from now on; that may be ``source``. Blocks.
 
         What cannot be read is left out, kept for the next save, and reported in the log and in ``report.warnings``.
         """
@@ -77,9 +77,9 @@ class StoredConversation(UndoableConversation):
         return made
 
     def fork(self, store: Place | None = None) -> Self:
-        """A second session that goes on from here; neither sees the later messages of the other.
+        """A copy of the session that goes on from here. Neither session sees the later messages of the other.
 
-        It is stored in ``store``, else in the same SQLite file. A JSON file holds only one session.
+        It is stored in ``store``, else in the same SQLite file; a JSON file holds only one session.
         """
         if store is None and not isinstance(self.store, JsonStore):
             store = self.store

@@ -1,8 +1,8 @@
-"""Where sessions are kept: one JSON file, or a SQLite file with many. Every save is whole or does not happen.
+"""Where sessions are kept: one JSON file, or a SQLite file with many. A save writes everything or nothing.
 
-A save never replaces what its session has not read or written itself: if somebody else has changed the stored session
-meanwhile, in this process or in another, it raises ``StoreError`` and writes nothing. Both stores block; a session that
-awaits uses them in a thread.
+A save never replaces a state that its session has not read or written itself: if somebody else has changed the stored
+session meanwhile, in this process or in another, it raises ``StoreError`` and writes nothing. Both stores block; an
+async session uses them in a thread.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ import msgspec
 
 from ...client.adapter import new_ulid
 from ...errors import ParseError, StoreError
-from .saved import Mark, Saved, may_replace, read_mark, read_saved
+from .saved import Revision, Saved, may_replace, read_revision, read_saved
 
-if sys.platform != "win32":  # there, two processes that write one file at the very same moment are not told apart
+if sys.platform != "win32":  # on Windows, two processes that write a file at the same moment can overwrite each other
     import fcntl
 
 __all__ = ["WAIT", "JsonStore", "Store", "check_is_file", "encode", "refusal"]
 
 WAIT = 5.0
-"""How many seconds a save waits for another program's save to end."""
+"""How many seconds a save waits for the save of another program."""
 
 STALE = 3600.0
-"""After how many seconds a file that a save left behind belongs to nobody any more."""
+"""After how many seconds a temporary file counts as left behind by a process that was killed."""
 
 _KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -45,11 +45,11 @@ class Store(Protocol):
     """Keeps sessions. ``since``: the place of the first message that is new or changed."""
 
     def save(self, saved: Saved, since: int = 0) -> None:
-        """Write a session, wholly or not at all."""
+        """Write a session completely, or raise and change nothing."""
         ...
 
     def load(self, id: str | None = None) -> Saved:
-        """The session of this id; without an id, the only one that there is."""
+        """The session of this id; without an id, the only stored session."""
         ...
 
 
@@ -61,20 +61,20 @@ class JsonStore:
         self._swept = False
 
     def save(self, saved: Saved, since: int = 0) -> None:
-        """Write it all beside the file, then put it in its place: a crash leaves the old file or the new one."""
+        """Write a new file beside the old one, then rename it: a crash leaves either the old file or the new one."""
         data = encode(saved.head)[:-1] + b',"messages":[' + b",".join(map(encode, saved.messages)) + b"]}"
         data = msgspec.json.format(data, indent=1) + b"\n"
         check_is_file(self.path)
         path = Path(os.path.realpath(self.path))
         beside = path.with_name(f".{path.name[:40]}.{new_ulid()}.new")
-        with _explained(self.path):
+        with _as_store_errors(self.path):
             if not self._swept:
                 _sweep(path)
                 self._swept = True
             try:
                 _write(beside, data, _mode(path))
                 with _REPLACING, _locked(path.parent):
-                    found = self._found(path) if saved.seen is not None else None
+                    found = self._stored_revision(path) if saved.seen is not None else None
                     if not may_replace(saved, found):
                         raise refusal(str(self.path), saved, found)
                     beside.replace(path)
@@ -83,23 +83,23 @@ class JsonStore:
                     beside.unlink()
             _sync_folder(path.parent)
 
-    def _found(self, path: Path) -> Mark | None:
+    def _stored_revision(self, path: Path) -> Revision | None:
         try:
             data = path.read_bytes()
         except FileNotFoundError:
             return None
         try:
-            return read_mark(data, str(self.path)) if data else None
+            return read_revision(data, str(self.path)) if data else None
         except ParseError as error:
             raise StoreError(f"{error.message}. Nothing was written: choose another file.") from None
 
     def load(self, id: str | None = None) -> Saved:
-        """The session; ``id``, if given, must be its own."""
+        """The session in the file. Raises if ``id`` is given and is not the id of this session."""
         check_is_file(self.path)
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
-            raise missing(self.path) from None
+            raise missing_file(self.path) from None
         except OSError as error:
             raise StoreError(f"{self.path} cannot be read: {error.strerror}", retryable=True) from error
         saved = read_saved(data, str(self.path))
@@ -109,7 +109,7 @@ class JsonStore:
 
 
 def encode(value: Any) -> bytes:
-    """JSON of a message or a head; one that cannot be written is named."""
+    """The JSON of a message or a head. The error names the message that cannot be written."""
     try:
         return _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
@@ -118,23 +118,23 @@ def encode(value: Any) -> bytes:
 
 
 def check_is_file(path: Path) -> None:
-    """Refuse what is there and is no file: a device may have no end, and a pipe may never say anything."""
+    """Raise if the path is not a regular file: reading a device may never end, and a pipe may block."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # nothing is there, or whoever opens it is told why it cannot be
+    except (OSError, ValueError):  # nothing is there, or opening it will raise a clear error
         return
     if not stat.S_ISREG(mode):
         kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
         raise StoreError(f"{path} is {kind}, not a file; nothing was read or written. Choose another path.")
 
 
-def missing(path: Path) -> FileNotFoundError:
-    """What a load raises where no file is."""
+def missing_file(path: Path) -> FileNotFoundError:
+    """The error that a load raises where there is no file."""
     return FileNotFoundError(errno.ENOENT, "No saved session here; nothing was created", str(path))
 
 
-def refusal(source: str, saved: Saved, found: Mark | None) -> StoreError:
-    """Why a save does not replace what it found."""
+def refusal(source: str, saved: Saved, found: Revision | None) -> StoreError:
+    """The error that says why a save does not replace what is stored."""
     if found is not None and found.id != saved.head.id:
         return StoreError(
             f"{source} holds another session, {found.id}; nothing was written."
@@ -150,8 +150,8 @@ def refusal(source: str, saved: Saved, found: Mark | None) -> StoreError:
 
 
 @contextmanager
-def _explained(path: Path) -> Generator[None, None, None]:
-    """Failures of the file system as errors of ours."""
+def _as_store_errors(path: Path) -> Generator[None, None, None]:
+    """Raise errors of the file system as ``StoreError``."""
     try:
         yield
     except OSError as error:
@@ -160,7 +160,7 @@ def _explained(path: Path) -> Generator[None, None, None]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what saves of this file left beside it when their processes were killed, more than an hour ago."""
+    """Remove temporary files of this path that are older than an hour: their processes were killed during a save."""
     with suppress(FileNotFoundError):
         for entry in path.parent.iterdir():
             if entry.name.startswith(f".{path.name[:40]}.") and entry.name.endswith(".new"):
@@ -186,7 +186,7 @@ def _write(path: Path, data: bytes, mode: int | None) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None, None, None]:
-    """Only one process at a time looks at a file in this folder and replaces it. A lock ends with its process."""
+    """Let only one process at a time compare and replace a file in this folder. A lock ends with its process."""
     if sys.platform == "win32":
         yield
         return
@@ -207,13 +207,13 @@ def _lock(opened: int) -> bool:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system that knows no locks
+    except OSError:  # the file system has no locks
         return True
     return True
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last; where folders cannot be opened (Windows), the system does."""
+    """Make the new name of the file survive a crash. On Windows folders cannot be opened, and the system does it."""
     if sys.platform == "win32":
         return
     opened = os.open(folder, os.O_RDONLY)

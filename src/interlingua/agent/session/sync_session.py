@@ -1,4 +1,4 @@
-"""``SyncSession``: as ``Session``, for synchronous code. Another thread may cancel a turn."""
+"""``SyncSession``: ``Session`` for synchronous code. Another thread may cancel a turn."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["SyncSession", "SyncSessionStream"]
 
 
 class SyncSessionStream(TurnStream[E, T]):
-    """The events of a turn as they come; as ``SessionStream``."""
+    """The events of a turn as they arrive; the synchronous form of ``SessionStream``."""
 
     _events: Generator[E, None, None]
 
     @property
     def text(self) -> Iterator[str]:
-        """The text alone, as it comes."""
+        """The text of the answer without other events, piece by piece as it arrives."""
         return (event.text for event in self if isinstance(event, TextDelta))
 
     def __iter__(self) -> Iterator[E]:
@@ -49,7 +49,7 @@ class SyncSessionStream(TurnStream[E, T]):
         self.close()
 
     def close(self) -> None:
-        """Stop here, even before the first event."""
+        """Close the stream and its connection, even before the first event was read."""
         self._events.close()
         self._steps.close()
 
@@ -70,7 +70,7 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[TurnOptions],
     ) -> Response[T]:
-        """As ``Session.send``: one answer, whose tool calls are left to the caller."""
+        """Like ``Session.send``: call the model once; its tool calls are not run."""
         turn = self.begin(content, options, loop=False, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
@@ -81,7 +81,7 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """As ``Session.run``: answers and tool runs until the model calls no more tools. The last answer."""
+        """Like ``Session.run``: call the model and run its tool calls in turn. Returns the last answer."""
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
@@ -92,7 +92,7 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """As ``Session.retry``: the last question once more, after its answer was taken back."""
+        """Like ``Session.retry``: take back the last answer and ask its question again."""
         turn = self.begin_retry(options, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
@@ -103,7 +103,7 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[TurnOptions],
     ) -> SyncSessionStream[Event, T]:
-        """As ``send``, event by event."""
+        """Like ``send``, but as an iterator of events."""
         return self._stream(self.begin(content, options, loop=False, output=output, output_retries=output_retries))
 
     def run_stream(
@@ -113,13 +113,14 @@ class SyncSession(StoredConversation):
         output_retries: int = RETRIES,
         **options: Unpack[RunOptions],
     ) -> SyncSessionStream[SessionEvent, T]:
-        """As ``run``, event by event. Asynchronous tools stand still while the caller holds an event."""
+        """Like ``run``, but as an iterator of events. Asynchronous tools pause between an event and the next request
+        for one: their event loop runs only while the caller waits for an event."""
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
 
     def as_tool(self, name: str, description: str | None = None, **limits: Unpack[RunOptions]) -> BoundTool[..., Any]:
-        """This session as a tool of another: each call runs in a fork of it, within these limits."""
+        """This session as a tool of another session. Each call runs in a fork of this session, within these limits."""
         return sync_tool(self, name, description, dict(limits))
 
     def _stream(self, turn: Turn) -> SyncSessionStream[Any, Any]:
@@ -146,12 +147,12 @@ class SyncSession(StoredConversation):
         return None
 
     def cancel(self) -> bool:
-        """End the running turn, from any thread; running tools are waited for. Returns whether a turn was running."""
+        """End the running turn, from any thread. Tools that run are waited for. Return whether a turn was running."""
         turn = self._turn
         if turn is None or turn.over or turn.cancelled:
             return False
         turn.cancelled = True
-        if (batch := turn.batch) is not None:  # another thread may take it away
+        if (batch := turn.batch) is not None:  # read once: another thread may set it to None
             batch.close(BY_CALLER)
             return True
         return self.router.cancel_sync(turn.request_id)

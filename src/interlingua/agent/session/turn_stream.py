@@ -16,7 +16,7 @@ E = TypeVar("E", bound=SessionEvent)
 
 
 class TurnStream(Generic[E, T]):
-    """``events`` is the generator that performs the turn; what is known of the answer is in ``response``."""
+    """``events`` is the generator that performs the turn. After its end, ``response`` is the last answer."""
 
     def __init__(self, events: Any, steps: Steps[Response], output: Output[T] | None = None) -> None:
         self._events, self._steps = events, steps
@@ -29,5 +29,5 @@ class TurnStream(Generic[E, T]):
 
     @property
     def partial_output(self) -> Any:
-        """What has come of a typed answer, as ``AsyncStream.partial_output``."""
+        """What has arrived of a typed answer; the same as ``AsyncStream.partial_output``."""
         return None if self._partial is None else self._partial.value

@@ -1,7 +1,7 @@
 """One turn without I/O: which models are called, which tools are run, what is stored.
 
-One generator decides for the async and the blocking session, for whole answers and for streams. It yields commands;
-the session performs them and sends the results back.
+One generator serves the async and the blocking session, whole answers and streams. It yields commands; the session
+performs them and sends the results back into the generator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ...types.response import Response
 from ...types.session_events import StepEnd, StepStart
 from ...types.words import StopReason
 from ..history import CallIds, mark_cache, new_message_id, shorten
-from ..routing.model_calls import CallModel, FetchMedia, Tell, call_route
+from ..routing.model_calls import CallModel, EmitEvent, FetchMedia, call_route
 from ..routing.route import Candidate, Route
 from ..tools.running import Batch
 from .announcing import Announcer
@@ -53,13 +53,13 @@ CUT_CALL = "the answer was cut in the middle of a tool call, which was not run"
 
 
 class RunTools(Struct, frozen=True):
-    """The command to run these calls. The batch knows at any time how far each call is."""
+    """The command to run the calls of this batch, which knows at any time how far each call has come."""
 
     batch: Batch
 
 
 class Shorten(Struct, frozen=True):
-    """The command to ask the caller's own strategy what to send of a conversation that is too long."""
+    """The command to call the ``overflow`` function of the user, which returns the messages to send instead."""
 
     messages: tuple[Message, ...]
     window: int | None
@@ -69,7 +69,7 @@ class Persist(Struct, frozen=True):
     """The command to store the session."""
 
 
-Command = CallModel | FetchMedia | RunTools | Shorten | Persist | Tell
+Command = CallModel | FetchMedia | RunTools | Shorten | Persist | EmitEvent
 Steps = Generator[Command, Any, Response]
 
 
@@ -80,16 +80,16 @@ class Turn:
     conversation: Conversation
     options: dict[str, Any]
     loop: bool
-    """Whether it goes on until the model calls no more tools."""
+    """Whether the turn goes on until the model calls no more tools (``run``), or ends with one answer (``send``)."""
     allowance: Allowance
     question: Message | None
     before: Before
     output: Output[Any] | None = None
     output_retries: int = 0
     watched: bool = False
-    """Whether steps and tools are told to the reader of a stream."""
+    """Whether the reader of a stream also gets the events of steps and tools."""
     request_id: str = ""
-    """Of the call that is made now; each has its own."""
+    """The id of the current call of a model. Each call of a turn has its own."""
     route: Route = field(init=False)
     report: Report = field(default_factory=Report)
     begun: bool = False
@@ -99,19 +99,19 @@ class Turn:
     _last: Message | None = None
     """The end of the history when the turn began."""
     call: CallModel | None = None
-    """The call of a model that is made now, or was made last."""
+    """The current call of a model, or the last one."""
     cost: float | None = None
-    """Of the last answer."""
+    """The cost of the last answer in US dollars; None if it is not known."""
     _announcer: Announcer | None = None
     _error: BaseException | None = None
     batch: Batch | None = None
-    """The tools that run; while it is there, the history does not say yet what they came to."""
+    """The tools that run now; None as soon as their results are in the history."""
 
     def steps(self) -> Steps:
-        """The whole turn. If it fails before anything came of it, the history is as it was before; not if the caller
-        cancels it, or leaves.
+        """The commands of the whole turn, which returns the last answer.
 
-        If the user's message cannot be stored, no model is called.
+        If the turn fails before it has added anything to the history, the history is restored; not if the caller
+        cancels the turn or leaves its stream. If the user's message cannot be stored, no model is called.
         """
         self.begun = True
         conversation, response = self.conversation, Response((), CANCELLED)
@@ -130,7 +130,7 @@ class Turn:
                 yield from self._run_tools(history.open_calls)
             while not self.cancelled and self.report.stopped == "done":
                 if self.watched:
-                    yield Tell(StepStart(self.report.steps + 1))
+                    yield EmitEvent(StepStart(self.report.steps + 1))
                 response = yield from self._answer()
                 over = self._is_over(response)
                 yield from store
@@ -138,7 +138,7 @@ class Turn:
                     yield from self._run_tools(calls)
                     yield from store
                 if self.watched:
-                    yield Tell(StepEnd(self.report.steps, response.stop_reason, response.usage, self.cost))
+                    yield EmitEvent(StepEnd(self.report.steps, response.stop_reason, response.usage, self.cost))
                 if over:
                     final = response if self.output is None else self._typed(response, self.output)
                     if final is not None:
@@ -160,17 +160,17 @@ class Turn:
         return replace(response, stopped=self.report.stopped, stopped_reason=self.report.stopped_reason)
 
     def _fail(self, error: BaseException, response: Response) -> Generator[Persist, None, None]:
-        """Report a turn that failed or was cancelled, and store what there is of it. Open calls of a cancelled turn are
-        answered with the cause. An error of the store carries the last answer, which is not lost then."""
+        """Report a turn that failed or was cancelled, and store what it has added to the history. Open calls of a
+        cancelled turn are answered with the cause. An error of the store carries the last answer, so none is lost."""
         history = self.conversation.history
         is_cancelled = isinstance(error, CancelledError) or not isinstance(error, AdapterError)
         self.report.stop("cancelled" if is_cancelled else "failed", cause_of(error))
         if self.batch is not None:  # interrupted while its results were written
             history.conclude(self.batch, cause_of(error))
-        if is_cancelled and history.open and self._runs_open_calls():
+        if is_cancelled and history.open and self._can_answer_open_calls():
             history.answer([], cause_of(error))
-        if not isinstance(error, GeneratorExit | CancelledError) and self._came_to_nothing():
-            self.conversation.take_back(self.before)
+        if not isinstance(error, GeneratorExit | CancelledError) and self._has_added_nothing():
+            self.conversation.restore_state(self.before)
             self.conversation.failed_question = self.question
         if isinstance(error, StoreError):
             if error.response is None and self.report.steps:
@@ -181,8 +181,8 @@ class Turn:
             except StoreError as failure:
                 error.add_note(f"What there is of this turn could not be stored either: {failure}")
 
-    def _came_to_nothing(self) -> bool:
-        """Whether nothing was said since the turn began, so that its question would be left without an answer."""
+    def _has_added_nothing(self) -> bool:
+        """Whether the history still ends as it did when the turn began, so that its question has no answer."""
         messages = self.conversation.history.messages
         return self._last is not None and bool(messages) and messages[-1] is self._last
 
@@ -198,7 +198,7 @@ class Turn:
             return True
         if not self.loop or not (calls or response.stop_reason is PAUSED):
             return True
-        if not self._runs_open_calls():
+        if not self._can_answer_open_calls():
             self.report.stop("handed_over", HANDED_OVER)
             return True
         if (reason := self.allowance.reached(self.report, calls)) is not None:
@@ -213,7 +213,8 @@ class Turn:
         self.report.warn(reason)
 
     def _typed(self, response: Response, output: Output[Any]) -> Response | None:
-        """The answer with its ``output``; None if it does not fit, and the model is told so and asked again."""
+        """The answer with its ``output``. None if it does not fit the type: then a message says why, and
+        the model is called again."""
         if self.report.stopped != "done":
             return response
         try:
@@ -225,12 +226,12 @@ class Turn:
             self.conversation.history.add(replace(why_again(error), id=new_message_id()))
         return None
 
-    def _runs_open_calls(self) -> bool:
-        """Whether the session itself answers all open calls: it runs or refuses them."""
+    def _can_answer_open_calls(self) -> bool:
+        """Whether the session itself answers all open calls, by running or refusing them."""
         history = self.conversation.history
         return self.loop and all(map(history.entry, history.open))
 
-    def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | Tell, None, None]:
+    def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | EmitEvent, None, None]:
         batch = self.batch = self.conversation.batch(calls)
         batch.time = self.allowance.time_left
         if self._announcer is not None:
@@ -242,7 +243,7 @@ class Turn:
             raise
         self._conclude(batch, BY_CALLER)
         if self.watched:
-            yield from map(Tell, batch.untold())
+            yield from map(EmitEvent, batch.unreported())
         if not self.cancelled and (reason := self.allowance.time_is_over) is not None:
             self._stop_at(reason)
 
@@ -250,15 +251,15 @@ class Turn:
         self.conversation.history.conclude(batch, cause)
         self.batch = None
         if batch.observer is not None:
-            for event in batch.untold():
+            for event in batch.unreported():
                 batch.observer(event)
-        self.report.delegate(run.delegated for run in batch.runs if run.delegated is not None)
+        self.report.add_delegated(run.delegated for run in batch.runs if run.delegated is not None)
 
     # ------------------------------------------------------------------------------------------------------ one answer
 
     def _answer(self) -> Steps:
-        """An answer, or what had come of it when the time of the run was over. If the conversation is too long for the
-        model, it is shortened, and the model is called once more."""
+        """Get one answer, or the part of it that has arrived when the time limit of the run is reached. If the
+        conversation is too long for the model, shorten it and call the model once more."""
         is_shortened = False
         while True:
             try:
@@ -296,7 +297,8 @@ class Turn:
         return response
 
     def _prepare(self, candidate: Candidate, call: CallModel) -> FetchMedia | None:
-        """Change a request for the model that gets it: behaviour, cache marks, ids. Returns its media to be fetched."""
+        """Adapt the request of a call to its candidate: behaviour, cache marks, ids. Returns a command to fetch media
+        or None."""
         conversation, adapter = self.conversation, candidate.adapter
         dialect_name = adapter.dialect.name if isinstance(adapter, Adapter) else ""
         preset = conversation.manager.preset_for(candidate.id, call.request.model, conversation.behaviour)
@@ -306,7 +308,7 @@ class Turn:
             self._apply(preset, call)
         if conversation.delegates and not conversation.manager.may_delegate(candidate.id, call.request.model):
             self._leave_out(conversation.delegates, call)
-        if conversation.cache == "auto" and candidate.able.prompt_caching:
+        if conversation.cache == "auto" and candidate.capabilities.prompt_caching:
             call.request = mark_cache(call.request, dialect_name)
         call.ids = CallIds(dialect_name)
         call.budget.uploads = conversation.uploads if conversation.upload else None
@@ -332,13 +334,13 @@ class Turn:
             call.budget.max_attempts = max(1 + applied.max_retries, len(self.route.candidates))
 
     def _leave_out(self, names: Container[str | None], call: CallModel) -> None:
-        """Offer no sessions as tools to a model that ``models.yaml`` does not let delegate."""
+        """Remove the tools that are sessions from the request, for a model that may not delegate (``models.yaml``)."""
         offered = call.request.tools
         call.request = replace(call.request, tools=tuple(tool for tool in offered if name_of(tool) not in names))
         self.report.left_out += tuple(name for tool in offered if (name := name_of(tool)) in names and name)
 
     def _keep_partial(self, error: BaseException) -> None:
-        """Add what had come of a failed answer to the history."""
+        """Add the part of a failed answer that has arrived to the history."""
         if self.call is None:
             return
         partial = error.response if isinstance(error, AdapterError) else self.call.partial
@@ -350,15 +352,17 @@ class Turn:
         return over or cause_of(error)
 
     def _make_room(self) -> Generator[Shorten, Sequence[Message], bool]:
-        """Shorten the conversation; whether there is less to send now."""
+        """Shorten the conversation. Return whether there are fewer messages to send now."""
         conversation = self.conversation
         messages, window = conversation.history.to_send(), self.route.window
         if callable(conversation.overflow):
             shown: Sequence[Message] = yield Shorten(messages, window)
         else:
             shown = shorten(messages, conversation.count_tokens, window).messages
-        gone = conversation.history.rearrange(shown)
-        if gone:
-            self.report.shortened += gone
-            self.report.warn(f"the conversation was too long: {gone} of {len(messages)} messages are not sent any more")
-        return bool(gone)
+        omitted = conversation.history.send_only(shown)
+        if omitted:
+            self.report.shortened += omitted
+            self.report.warn(
+                f"the conversation was too long: {omitted} of {len(messages)} messages are not sent any more"
+            )
+        return bool(omitted)

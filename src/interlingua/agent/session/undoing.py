@@ -1,6 +1,6 @@
-"""``rewind``, ``pop``, ``edit`` and ``retry`` of both sessions: what is taken back is not sent any more, but is kept.
+"""``rewind``, ``pop``, ``edit`` and ``retry`` of both sessions. Messages that are taken back are kept, but not sent.
 
-Nothing that a tool did is undone by it, and no tool runs twice for it.
+Taking back undoes nothing that a tool did, and makes no tool run twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["UndoableConversation"]
 
 
 class UndoableConversation(Conversation):
-    """A conversation of which the end can be taken back."""
+    """A conversation whose last messages can be taken back."""
 
     @property
     def undone(self) -> tuple[Message, ...]:
@@ -28,10 +28,10 @@ class UndoableConversation(Conversation):
         return tuple(message for message in self.history.messages if message.id in self.history.undone)
 
     def rewind(self, to: Message | str | None) -> tuple[Message, ...]:
-        """Take back all that follows a message, or the message with this id; None: everything.
+        """Take back all messages after ``to``, which is a message or its id. None takes back all messages.
 
-        The results of tools that an answer called stay with that answer. Returns what was taken back. An async session
-        stores the change with its next turn, or when it is closed; so it is with ``pop`` and ``edit``.
+        The results of the tools that an answer called stay with that answer. Returns what was taken back. An async
+        session stores the change with its next turn, or when it is closed; this holds for ``pop`` and ``edit`` too.
         """
         live = self.history.live
         end = 0 if to is None else self._place_of(to) + 1
@@ -40,11 +40,11 @@ class UndoableConversation(Conversation):
         return self._take_back_after(end)
 
     def pop(self) -> tuple[Message, ...]:
-        """Take back the last question and all that follows it. Returns what was taken back."""
+        """Take back the last question and all messages after it. Returns what was taken back."""
         return self._take_back_after(self._last_question())
 
     def edit(self, message: Message | str, *content: Content) -> Message:
-        """Replace a message of the user, or an answer, and take back all that follows it. Returns the new message.
+        """Replace a user's message, or an answer, and take back all messages after it. Returns the new message.
 
         ``run()`` or ``send()`` without content goes on from there.
         """
@@ -52,35 +52,35 @@ class UndoableConversation(Conversation):
         role = self.history.live[place].role
         if role is Role.tool:
             raise InvalidRequestError("results of tools cannot be edited: they say what happened")
-        said = self._said(content) or Message(role)
+        new = self._user_message(content) or Message(role)
         self._take_back_after(place, persist=False)
-        edited = self.history.add(Message(role, said.content, metadata=said.metadata))
+        edited = self.history.add(Message(role, new.content, metadata=new.metadata))
         self._persist_change()
         return edited
 
     def begin_retry(self, options: Mapping[str, Any], **output: Any) -> Turn:
-        """A turn that asks the last question once more; one that failed without an answer, if there is one."""
+        """Begin a turn that asks the last question again, even if it was taken back because its turn failed."""
         self.check_idle()
         loop = self._turn is None or self._turn.loop
         if self.failed_question is not None:
             return self.begin((self.failed_question,), options, loop=loop, **output)
-        before = self.state_before()
+        before = self.remember_state()
         try:
             self.history.take_back(self._last_question() + 1)
             turn = self.begin((), options, loop=loop, **output)
         except BaseException:
-            self.take_back(before)
+            self.restore_state(before)
             raise
         turn.before = before
         return turn
 
     def _take_back_after(self, count: int, *, persist: bool = True) -> tuple[Message, ...]:
         self.check_idle()
-        self.state_before()
-        gone = self.history.take_back(count)
+        self.remember_state()
+        removed = self.history.take_back(count)
         if persist:
             self._persist_change()
-        return gone
+        return removed
 
     def _place_of(self, wanted: object) -> int:
         if not isinstance(wanted, str | Message):

@@ -1,8 +1,8 @@
-"""Tools: plain typed functions, definitions with a handler, or an MCP server's, and a box that runs their calls.
+"""Tools: typed functions, definitions with a handler, or those of an MCP server, and a box that runs their calls.
 
-- ``tool`` makes a tool of a function: schema from annotations and docstring;
+- ``tool`` makes a tool of a function; its schema comes from annotations and docstring;
 - ``Toolbox`` offers tools to a model (``definitions``) and answers its calls (``prepare``, ``run``, ``run_sync``);
-- ``ToolContext`` is what a tool may know of the call that runs it;
+- ``ToolContext`` tells a tool which call it runs for;
 - ``McpTools`` are the tools of an MCP server (extra ``mcp``).
 """
 

@@ -1,4 +1,4 @@
-"""Tools that can be run: a definition for the model, a handler for the call. ``tool`` makes one of a function."""
+"""Tools that can be run: a definition for the model and a handler for its calls. ``tool`` makes one of a function."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ __all__ = ["BoundTool", "bind", "tool"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every vendor takes
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundTool(Generic[P, R]):
-    """A tool and who answers its calls. It can still be called like the function that it was made of."""
+    """A tool and the handler of its calls. It can be called like the function that it was made of."""
 
     definition: ToolDefinition
     handler: Callable[P, R]
     timeout: float | None = None
-    """Seconds; None for no limit of its own."""
+    """The time limit of a call in seconds; None for the limit of the toolbox."""
     context: str | None = None
-    """The parameter that is given the ``ToolContext``, if the handler wants it."""
+    """The parameter that receives the ``ToolContext``; None if the handler has no such parameter."""
     parameters: tuple[Parameter, ...] | None = None
-    """What arguments are read by. None: the handler gets the whole input, or the text, as its one argument."""
+    """The parameters. None: the handler gets the whole input, or the text, as its one argument."""
     delegates: bool = False
     """Whether the tool is a session."""
 
     @property
     def name(self) -> str:
-        """By which the model calls it."""
+        """The name by which the model calls the tool."""
         return self.definition.name
 
     @property
@@ -48,13 +48,13 @@ class BoundTool(Generic[P, R]):
 
     @property
     def is_async(self) -> bool:
-        """Whether the handler is known to be awaited; one that is not runs in a thread."""
+        """Whether the handler is a coroutine function. Any other handler runs in a thread."""
         called = getattr(self.handler, "__call__", None)  # noqa: B004 - an object may be called asynchronously
         return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(called)
 
     @property
     def is_destructive(self) -> bool:
-        """Whether somebody must approve a call."""
+        """Whether calls need an approval before they run."""
         annotations = self.definition.annotations
         return annotations is not None and annotations.destructive is True
 
@@ -94,9 +94,9 @@ def tool(
     annotations: ToolAnnotations | None = None,
     strict: bool | None = None,
 ) -> Any:
-    """A tool made of a typed function: ``@tool``, ``@tool(timeout=5)`` or ``tool(function, name=...)``.
+    """Make a tool of a typed function: ``@tool``, ``@tool(timeout=5)`` or ``tool(function, name=...)``.
 
-    The schema comes from the annotations, the description and those of the parameters from the docstring.
+    The schema comes from the annotations; the descriptions of the tool and its parameters come from the docstring.
     """
 
     def made(function: Callable[..., Any]) -> BoundTool[..., Any]:
@@ -117,20 +117,20 @@ def tool(
 def bind(
     definition: ToolDefinition, handler: Callable[..., Any], *, timeout: float | None = None
 ) -> BoundTool[..., Any]:
-    """A tool of a definition written by hand. The handler gets the input as one dict, or the text of a text tool."""
+    """A tool of a definition written by hand. Its handler gets the input as one dict, or the text of a text tool."""
     if not callable(handler):
         raise TypeError(f"the handler of {definition.name} cannot be called: {handler!r}")
     return BoundTool(definition, handler, timeout, _context_of(handler))
 
 
 def _doc(function: Any) -> str | None:
-    """A partial's own docstring is that of the class ``partial``, an object's that of its class."""
-    asked = without_partials(function)
-    if inspect.isroutine(asked):
-        return inspect.getdoc(asked)
-    cls = cast("Any", type(asked))
+    """The docstring of a tool: of the function inside of a partial, or of a callable object's ``__call__`` or class."""
+    inner = without_partials(function)
+    if inspect.isroutine(inner):
+        return inspect.getdoc(inner)
+    cls = cast("Any", type(inner))
     doc: str | None = cls.__call__.__doc__ or cls.__doc__
-    return None if doc and doc.startswith(f"{cls.__name__}(") else doc  # a dataclass gets one that says nothing
+    return None if doc and doc.startswith(f"{cls.__name__}(") else doc  # the generated docstring of a dataclass
 
 
 def _checked(name: str) -> str:
@@ -140,10 +140,10 @@ def _checked(name: str) -> str:
 
 
 def _context_of(handler: Callable[..., Any]) -> str | None:
-    """The parameter annotated with ``ToolContext``, by type or by name: a handler need not be typed otherwise."""
+    """The parameter annotated with ``ToolContext``, as a type or as its name in a string. Others need no annotation."""
     try:
         parameters: Mapping[str, inspect.Parameter] = inspect.signature(handler).parameters
     except ValueError:
         return None
-    said = (ToolContext, "ToolContext", "ToolContext | None", ToolContext | None)
-    return next((name for name, found in parameters.items() if found.annotation in said), None)
+    annotations = (ToolContext, "ToolContext", "ToolContext | None", ToolContext | None)
+    return next((name for name, found in parameters.items() if found.annotation in annotations), None)

@@ -1,4 +1,4 @@
-"""Coroutines run for code that blocks: in a loop of this thread, or of another where this one runs a loop already."""
+"""Running coroutines from blocking code: in a loop of this thread, or in a new thread if this one runs a loop."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["BLOCKED", "iterate_blocking", "run_blocking"]
 T = TypeVar("T")
 
 BLOCKED: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("blocked", default=None)
-"""The loop whose thread waits for ``run_blocking``: nothing can be asked of it meanwhile."""
+"""The loop whose thread waits for ``run_blocking``. It runs nothing else meanwhile, so nothing may wait for it."""
 
 
 class _BlockingLoop:
-    """Runs one coroutine after the other in the same loop, until it is left."""
+    """A context manager whose ``run`` runs coroutines one after the other in the same loop."""
 
     def __enter__(self) -> Self:
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # leaves the thread's own loop as it was
@@ -32,7 +32,7 @@ class _BlockingLoop:
         return self
 
     def run(self, job: Coroutine[Any, Any, T]) -> T:
-        """The job's outcome, waited for."""
+        """Wait for the job and return its result."""
         if self._pool is None:
             return self._runner.run(job)
         return self._pool.submit(self._context.run, self._runner.run, job).result()
@@ -46,19 +46,19 @@ class _BlockingLoop:
 
 
 def run_blocking(job: Coroutine[Any, Any, T]) -> T:
-    """The job's outcome, waited for. The loop lives as long as the job."""
+    """Wait for the job and return its result. The loop is closed afterwards."""
     with _BlockingLoop() as loop:
         return loop.run(job)
 
 
 def iterate_blocking(values: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-    """The values, waited for one by one. The loop stands still while the caller holds a value."""
+    """Yield the values, waiting for one after the other. The loop runs only while the caller waits for a value."""
     with _BlockingLoop() as loop:
         try:
             while (value := loop.run(_next(values))) is not None:
                 yield value
         except (KeyboardInterrupt, SystemExit):
-            raise  # perhaps in the middle of a value: leaving the loop ends them
+            raise  # the generator may be in the middle of a step; closing the loop ends it
         except BaseException:
             loop.run(values.aclose())
             raise

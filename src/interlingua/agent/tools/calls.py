@@ -1,12 +1,12 @@
-"""The life of a call: how far it came, and what the model is told of it. Everything that decides this is in this file.
+"""The states of a tool call, and the text for the model about a call without a result. All decisions on them are here.
 
-Read ``MOVES`` aloud: from a state, a call can move to those beside it. ``state`` says how far a call came:
+``MOVES`` lists, for each state, the states that can follow it:
 
 - ``offered``: the model made the call; ``asked``: approval was asked for; ``approved``: it was given. In these states
-  the handler was never called, also where the call has an error result already.
-- ``started``: the handler was called. Where a program ended in this state, nobody knows what the handler did.
-- ``finished``: it returned a result; ``failed``: it raised, or returned an error.
-- ``interrupted``: nobody waited for its end. Nobody knows what it did.
+  the handler was never called, even if the call has an error result already.
+- ``started``: the handler was called. If the program ended in this state, it is unknown what the handler did.
+- ``finished``: the handler returned a result; ``failed``: it raised an exception, or returned an error.
+- ``interrupted``: the call was given up before the handler ended. It is unknown what the handler did.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOVES: dict[State, tuple[State, ...]] = {
 class CallRun:
     """One call that is run: its state, and its result as soon as there is one."""
 
-    __slots__ = ("call", "delegated", "is_told", "on_give_up", "outcome", "result", "state", "tell")
+    __slots__ = ("call", "delegated", "emit", "is_reported", "on_give_up", "outcome", "result", "state")
 
     def __init__(self, call: ToolUseBlock, state: State = "offered") -> None:
         self.call = call
@@ -47,31 +47,31 @@ class CallRun:
         self.result: ToolResultBlock | None = None
         self.outcome: tuple[Any, BaseException | None] | None = None
         """What a handler in a thread returned or raised; set by that thread."""
-        self.is_told = False
-        """Whether an event told its end."""
-        self.tell: Callable[[SessionEvent], object] | None = None
-        """Tells an event of the tool itself to whoever watches; from any thread."""
+        self.is_reported = False
+        """Whether an event has reported the end of the call."""
+        self.emit: Callable[[SessionEvent], object] | None = None
+        """Passes an event of the tool itself to the reader of the stream; from any thread. None if nobody reads."""
         self.delegated: Any = None
-        """What a session that runs as this tool came to."""
+        """If the tool is a session: the usage, cost and ending of its run."""
         self.on_give_up: Callable[[], object] | None = None
-        """Called when nobody waits for the call any more."""
+        """Called when the call is given up while its handler still runs."""
 
     def move(self, state: State) -> None:
-        """Come to another state; a move that is not in the table raises."""
+        """Change the state. Raises if ``MOVES`` does not allow it."""
         if state not in MOVES[self.state]:
             raise ToolStateError(f"the call {self.call.id} of {self.call.name} cannot be {state} after {self.state}")
         self.state = state
 
     def answer(self, result: ToolResultBlock) -> ToolResultBlock:
-        """Keep the result. For a call that was started, it also says how it ended."""
+        """Keep the result. If the call was started, its state becomes ``finished`` or ``failed``."""
         if self.state == "started":
             self.move("failed" if result.is_error else "finished")
         self.result = result
         return result
 
     def give_up(self, cause: str) -> ToolResultBlock:
-        """The result of a call that nobody waits for any more: what is known of it, and why."""
-        if self.result is None and self.state == "started" and (result := self._late()) is not None:
+        """Stop waiting for the call, and return its result. Without one, it is an error that says what is known."""
+        if self.result is None and self.state == "started" and (result := self._unread_result()) is not None:
             return self.answer(result)
         if self.result is None:
             self.result = failure(self.call, unanswered(self.state, cause))
@@ -81,8 +81,8 @@ class CallRun:
                     self.on_give_up()
         return self.result
 
-    def _late(self) -> ToolResultBlock | None:
-        """What a thread has told already, though nobody has read it yet."""
+    def _unread_result(self) -> ToolResultBlock | None:
+        """The result of a handler that has ended in its thread, but whose outcome was not read yet."""
         if self.outcome is None:
             return None
         value, error = self.outcome
@@ -92,11 +92,11 @@ class CallRun:
 
 
 RUNNING: ContextVar[CallRun | None] = ContextVar("running", default=None)
-"""The call that this code runs in."""
+"""The call whose handler the current code belongs to."""
 
 
 def unanswered(state: State | None, cause: str) -> str:
-    """What the model is told of a call without a result."""
+    """The text for the model about a call without a result."""
     if state == "started":
         return f"The call was started; its outcome is unknown: {cause}."
     return f"Not run: {cause}."

@@ -1,4 +1,4 @@
-"""What a tool may know of the call that runs it."""
+"""``ToolContext``: tells a tool which call it runs for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["ToolContext"]
 
 
 class ToolContext(Struct, frozen=True):
-    """Given to a parameter that is annotated with it; the model never sees that parameter."""
+    """Passed to a parameter that is annotated with ``ToolContext``. The model does not see that parameter."""
 
     call_id: str
     tool_name: str
     metadata: dict[str, Any] = {}
-    """What the session (or the caller of ``Toolbox.run``) wants its tools to know."""
+    """Data for the tools from the session, or from the caller of ``Toolbox.run``."""

@@ -1,7 +1,7 @@
-"""An MCP server's tools as ours (extra ``mcp``): listed, called, and their results told in blocks.
+"""The tools of an MCP server as tools of a toolbox (extra ``mcp``): listing them, calling them, reading their results.
 
-The official package does the talking; it is imported when a server is opened. Its sessions belong to the task and to
-the loop that opened them, so a task of our own holds each one, and calls from other loops and threads are sent there.
+The official package speaks the protocol; it is imported when a server is opened. Its sessions belong to the task and
+loop that opened them. So a task of this module holds each session, and calls from other loops and threads run there.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ __all__ = ["McpTools"]
 
 log = logging.getLogger("interlingua")
 
-_SECONDS = 30.0
-_SILENCE = 300.0
-"""Seconds to connect, and of silence: what the package sets where no headers are given."""
-MOST_PAGES = 1000
-"""Pages of one server's list of tools; a server that never ends would be read for ever."""
+_CONNECT_SECONDS = 30.0
+_READ_SECONDS = 300.0
+"""The time limits to connect and between two reads. The package has the same defaults, but not with headers."""
+MAX_PAGES = 1000
+"""How many pages of a server's list of tools are read, so that a list without an end does not run for ever."""
 
 
 class McpTools:
     """The tools of one MCP server: ``async with McpTools("https://...") as tools: box = Toolbox([tools])``.
 
-    ``server`` is a URL (streamable HTTP), a command (a string or its words) that speaks over stdio, or what the package
-    itself has: a ``ClientSession`` or ``Client`` that is open already and stays so, a transport, a server in memory.
+    ``server`` is a URL (streamable HTTP), a command (a string or a list of words) that speaks over stdio, or an object
+    of the ``mcp`` package: an open ``ClientSession`` or ``Client``, which stays open, a transport, a server in memory.
 
-    ``prefix`` goes before each name; ``timeout`` is for each call. ``env`` and ``cwd`` are for a command, ``headers``
-    for a URL. ``cautious`` treats a tool that says nothing of itself as destructive, which is the protocol's own
-    default; without it, that holds only for tools that have annotations at all.
+    ``prefix`` is put before each name; ``timeout`` is for each call. ``env`` and ``cwd`` are for a command, ``headers``
+    for a URL. The protocol takes a tool for destructive unless it says otherwise. Here this default is used for tools
+    with annotations; with ``cautious`` also for tools without any.
     """
 
     def __init__(
@@ -79,19 +79,19 @@ class McpTools:
 
     @property
     def tools(self) -> tuple[BoundTool[..., Any], ...]:
-        """As the server listed them when it was opened, or last refreshed."""
+        """The tools, as the server listed them when it was opened or last refreshed."""
         self._connection()
         return self._tools
 
     async def refresh(self) -> None:
-        """List the tools anew. A ``Toolbox`` that was made before keeps what it had."""
+        """List the tools again. A ``Toolbox`` made before keeps the tools that it has."""
         client, _ = self._connection()
-        self._tools = await self._sent(self._listed(client))
+        self._tools = await self._run_in_loop(self._list_tools(client))
 
     # -------------------------------------------------------------------------------------------- opening and closing
 
     async def open(self) -> Self:
-        """Connect and list the tools. Any task may ``close`` again."""
+        """Connect and list the tools. ``close`` may be called from any task."""
         if self._owner is not None:
             raise RuntimeError("this MCP server is open already")
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
@@ -105,7 +105,7 @@ class McpTools:
         return self
 
     async def close(self) -> None:
-        """Disconnect; a command's process is ended."""
+        """Disconnect. If the server is a command, its process is ended."""
         owner, self._owner = self._owner, None
         if owner is not None:
             if self._client is None:
@@ -114,15 +114,15 @@ class McpTools:
             await asyncio.gather(owner, return_exceptions=True)
 
     async def _hold(self, ready: asyncio.Future[None]) -> None:
-        """Whoever enters the package's context managers must leave them: this task does both."""
+        """Hold the connection until ``close``. The same task must enter and leave the package's context managers."""
         try:
-            async with self._connected() as client:
-                self._tools = await self._listed(client)
+            async with self._connect() as client:
+                self._tools = await self._list_tools(client)
                 self._client = client
                 if not ready.done():
                     ready.set_result(None)
                 await self._closing.wait()
-        except Exception as error:  # noqa: BLE001 - told to whoever opens
+        except Exception as error:  # noqa: BLE001 - ``open`` raises it
             if ready.done():
                 log.warning("the connection to an MCP server ended in an error: %s", _innermost(error))
             else:
@@ -139,14 +139,14 @@ class McpTools:
         await self.close()
 
     def __enter__(self) -> Self:
-        """Without a loop of the caller's: the connection lives in one of its own, in a thread."""
+        """Open the connection for synchronous code, in an event loop in a thread of its own."""
         loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=loop.run_forever, name="mcp", daemon=True)
         self._thread.start()
         try:
             return asyncio.run_coroutine_threadsafe(self.open(), loop).result()
         except BaseException:
-            self._end(loop)
+            self._stop_loop(loop)
             raise
 
     def __exit__(
@@ -154,9 +154,9 @@ class McpTools:
     ) -> None:
         assert self._loop is not None
         asyncio.run_coroutine_threadsafe(self.close(), self._loop).result()
-        self._end(self._loop)
+        self._stop_loop(self._loop)
 
-    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _stop_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         loop.call_soon_threadsafe(loop.stop)
         if self._thread is not None:
             self._thread.join()
@@ -164,7 +164,7 @@ class McpTools:
         loop.close()
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncGenerator[Client | ClientSession]:
+    async def _connect(self) -> AsyncGenerator[Client | ClientSession]:
         mcp = _package()
         if isinstance(self._server, mcp.ClientSession | mcp.Client):
             yield cast("Client | ClientSession", self._server)
@@ -186,12 +186,12 @@ class McpTools:
 
     # ------------------------------------------------------------------------------------------- listing and calling
 
-    async def _listed(self, client: Client | ClientSession) -> tuple[BoundTool[..., Any], ...]:
-        found = [tool async for tool in _pages(client)]
-        names = _distinct([f"{self._prefix}{tool.name}" for tool in found])
-        return tuple(self._bound(name, tool) for name, tool in zip(names, found, strict=True))
+    async def _list_tools(self, client: Client | ClientSession) -> tuple[BoundTool[..., Any], ...]:
+        found = [tool async for tool in _read_pages(client)]
+        names = _valid_names([f"{self._prefix}{tool.name}" for tool in found])
+        return tuple(self._bind(name, tool) for name, tool in zip(names, found, strict=True))
 
-    def _bound(self, name: str, tool: Tool) -> BoundTool[..., Any]:
+    def _bind(self, name: str, tool: Tool) -> BoundTool[..., Any]:
         definition = ToolDefinition(
             name=name,
             description=tool.description or tool.title,
@@ -202,15 +202,15 @@ class McpTools:
 
     async def _call(self, name: str, input: dict[str, Json]) -> ToolResultBlock:
         client, _ = self._connection()
-        return read_result(await self._sent(client.call_tool(name, input)))
+        return read_result(await self._run_in_loop(client.call_tool(name, input)))
 
     def _connection(self) -> tuple[Client | ClientSession, asyncio.AbstractEventLoop]:
         if self._client is None or self._loop is None:
             raise RuntimeError("this MCP server is not connected: open it by `async with` (or `with`, without a loop)")
         return self._client, self._loop
 
-    async def _sent(self, job: Any) -> Any:
-        """The job done in the loop that holds the connection."""
+    async def _run_in_loop(self, job: Any) -> Any:
+        """Run the job in the loop that holds the connection, and return its result."""
         _, loop = self._connection()
         if loop is asyncio.get_running_loop():
             return await job
@@ -234,18 +234,18 @@ async def _with_headers(url: str, headers: Mapping[str, str], stack: AsyncExitSt
     import httpx2  # noqa: PLC0415 - the package's own client, and its own way to set headers
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
-    timeout = httpx2.Timeout(_SECONDS, read=_SILENCE)
+    timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
     client = await stack.enter_async_context(httpx2.AsyncClient(headers=dict(headers), timeout=timeout))
     return streamable_http_client(url, http_client=client)
 
 
-async def _pages(client: Client | ClientSession) -> AsyncIterator[Tool]:
+async def _read_pages(client: Client | ClientSession) -> AsyncIterator[Tool]:
     from mcp.types import PaginatedRequestParams  # noqa: PLC0415
 
     session: Any = getattr(client, "session", client)
     seen: set[str | None] = set()
     cursor: str | None = None
-    while cursor not in seen:  # a server that goes in circles is left
+    while cursor not in seen:  # stop if the server repeats a cursor
         seen.add(cursor)
         page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
         for tool in page.tools:
@@ -253,12 +253,12 @@ async def _pages(client: Client | ClientSession) -> AsyncIterator[Tool]:
         cursor = page.next_cursor
         if cursor is None:
             return
-        if len(seen) >= MOST_PAGES:
-            raise RuntimeError(f"the MCP server lists its tools on more than {MOST_PAGES} pages; it was given up")
+        if len(seen) >= MAX_PAGES:
+            raise RuntimeError(f"the MCP server lists its tools on more than {MAX_PAGES} pages; it was given up")
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Names that every vendor takes. Two that would be the same, such as ``a.b`` and ``a_b``, are numbered."""
+def _valid_names(names: Sequence[str]) -> list[str]:
+    """Names that every provider accepts. Two that would become the same, such as ``a.b`` and ``a_b``, are numbered."""
     found: dict[str, None] = {}
     for name in names:
         fitting = fit = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
@@ -271,7 +271,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _annotations(hints: Hints | None, cautious: bool) -> ToolAnnotations | None:
-    """As said. Where ``destructiveHint`` is not, the protocol takes a tool that is not read-only for destructive."""
+    """The server's annotations. By the protocol's default, a tool that is not read-only is destructive."""
     if hints is None:
         return ToolAnnotations(destructive=True) if cautious else None
     return ToolAnnotations(
@@ -283,6 +283,6 @@ def _annotations(hints: Hints | None, cautious: bool) -> ToolAnnotations | None:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The one error inside groups of one: task groups wrap what goes wrong in them."""
+    """The error inside exception groups with one error, in which task groups wrap their errors."""
     inner: Sequence[BaseException] = getattr(error, "exceptions", ())
     return _innermost(inner[0]) if len(inner) == 1 else error

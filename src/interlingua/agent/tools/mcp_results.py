@@ -1,4 +1,4 @@
-"""What an MCP tool answered, in blocks."""
+"""The result of an MCP tool as blocks."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ __all__ = ["read_result"]
 
 
 def read_result(result: CallToolResult) -> ToolResultBlock:
-    """The result, yet without the call that it answers."""
-    blocks = [_CONTENT.get(content.type, _anything)(content) for content in result.content]
+    """The result of a call. The caller sets its ``tool_use_id``."""
+    blocks = [_CONTENT.get(content.type, _read_other)(content) for content in result.content]
     structured = result.structured_content
-    if structured is not None and not _says(blocks, structured):
+    if structured is not None and not _contains(blocks, structured):
         blocks.append(JsonBlock(value=structured))
     return ToolResultBlock(tool_use_id="", content=blocks, is_error=True if result.is_error else None)
 
 
-def _says(blocks: list[Block], structured: Json) -> bool:
-    """Whether the content says the structured result too, as servers should: whole, or what is wrapped in it."""
+def _contains(blocks: list[Block], structured: Json) -> bool:
+    """Whether the texts contain the structured result too, as the protocol asks: the whole of it, or its only value."""
     texts = [block.text for block in blocks if isinstance(block, TextBlock)]
-    meant: list[Json] = [structured]
-    if is_schema(structured) and len(structured) == 1:  # a value that is no object is wrapped in one
-        meant += structured.values()
-    return any(_same(text, value) for text in texts for value in meant) or _listed(texts, meant)
+    values: list[Json] = [structured]
+    if is_schema(structured) and len(structured) == 1:  # servers wrap a value that is not an object in one
+        values += structured.values()
+    return any(_is_json_of(text, value) for text in texts for value in values) or _is_list_of(texts, values)
 
 
-def _same(text: str, value: Json) -> bool:
+def _is_json_of(text: str, value: Json) -> bool:
     if text == value:
         return True
     try:
@@ -54,18 +54,18 @@ def _same(text: str, value: Json) -> bool:
         return False
 
 
-def _listed(texts: list[str], meant: list[Json]) -> bool:
-    """A list goes as one text for each item."""
-    lists = [value for value in meant if is_list(value) and len(value) == len(texts) > 0]
-    return any(all(map(_same, texts, value)) for value in lists)
+def _is_list_of(texts: list[str], values: list[Json]) -> bool:
+    """Whether one of the values is a list of which each text is an item, which is how servers send lists."""
+    lists = [value for value in values if is_list(value) and len(value) == len(texts) > 0]
+    return any(all(map(_is_json_of, texts, value)) for value in lists)
 
 
 # ------------------------------------------------------------------------------------------------------- the contents
 
 
-def _resource(content: Any) -> Block:
+def _read_resource(content: Any) -> Block:
     found = content.resource
-    if hasattr(found, "text"):  # as text: many protocols take no documents in a result
+    if hasattr(found, "text"):  # not as a document: many protocols accept no documents in a result
         return TextBlock(text=f"[{found.uri}]\n{found.text}")
     media_type = found.mime_type or "application/octet-stream"
     source = Base64Source(media_type=media_type, data=found.blob)
@@ -74,8 +74,8 @@ def _resource(content: Any) -> Block:
     return media(source) if media else DocumentBlock(source=source, filename=name)
 
 
-def _anything(content: Any) -> Block:
-    """What there is no block for, as its JSON: a link to a resource, and what future servers may say."""
+def _read_other(content: Any) -> Block:
+    """Content that no block type fits, as JSON text: a link to a resource, or a type of a later protocol version."""
     return TextBlock(text=content.model_dump_json(by_alias=True, exclude_none=True))
 
 
@@ -88,5 +88,5 @@ _CONTENT: dict[str, Callable[[Any], Block]] = {
     "text": lambda c: TextBlock(text=c.text),
     "image": lambda c: ImageBlock(source=Base64Source(media_type=c.mime_type, data=c.data)),
     "audio": lambda c: AudioBlock(source=Base64Source(media_type=c.mime_type, data=c.data)),
-    "resource": _resource,
+    "resource": _read_resource,
 }

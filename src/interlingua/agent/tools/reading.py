@@ -1,4 +1,4 @@
-"""Reading a call: from what the model wrote to what the handler is given, or to a result that says why not."""
+"""Reading a call: from the arguments that the model wrote to those of the handler, or to an error result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Ready", "read_call"]
 
 
 class Ready(Struct, frozen=True):
-    """A call whose arguments were read: all that is missing is to run it."""
+    """A call whose arguments were read, so that it can be run."""
 
     call: ToolUseBlock
     tool: BoundTool[..., Any]
@@ -28,7 +28,7 @@ class Ready(Struct, frozen=True):
     kwargs: dict[str, Any] = {}
 
     def invoke(self, metadata: dict[str, Any] | None = None) -> Any:
-        """What the handler returns: for an asynchronous one, something to await."""
+        """Call the handler and return its value; if the handler is asynchronous, an awaitable."""
         given = {}
         if self.tool.context is not None:
             given[self.tool.context] = ToolContext(self.call.id, self.tool.name, metadata or {})
@@ -36,7 +36,7 @@ class Ready(Struct, frozen=True):
 
 
 def read_call(call: ToolUseBlock, tool: BoundTool[..., Any]) -> Ready | ToolResultBlock:
-    """The call made ready for its tool, or the result that tells the model what is wrong with it."""
+    """The call with its arguments read, or the error result that tells the model what is wrong with them."""
     if tool.definition.kind == "text":
         text = _text(call)
         return failure(call, f"`{tool.name}` takes plain text.") if text is None else Ready(call, tool, (text,))
@@ -51,12 +51,12 @@ def read_call(call: ToolUseBlock, tool: BoundTool[..., Any]) -> Ready | ToolResu
         return Ready(call, tool, (input,))
     except ValueError as error:
         return failure(call, f"The arguments of `{tool.name}` do not fit its schema, so it was not run:\n{error}")
-    except Exception as error:  # noqa: BLE001 - an argument's own class may refuse in its own way
+    except Exception as error:  # noqa: BLE001 - the class of an argument may raise anything
         return failure_of(call, error)
 
 
 def _text(call: ToolUseBlock) -> str | None:
-    """Free text; where the protocol had no word for it, it came as the one member ``input``."""
+    """The text of a call of a text tool. From a protocol without text tools it comes as the argument ``input``."""
     if call.kind == "text":
         return call.input_text or ""
     wrapped = _input(call).get("input")
@@ -68,7 +68,7 @@ def _input(call: ToolUseBlock) -> dict[str, Json]:
 
 
 def _malformed(call: ToolUseBlock) -> str | None:
-    """Why the text is no object. An ``input`` that was mended wins over its text; no text at all is no arguments."""
+    """Why the text is not a JSON object, if so. A repaired ``input`` wins over it; an empty text means no arguments."""
     text = call.input_text
     if call.input or text is None or not text.strip() or (why := parse_error(text)) is None:
         return None

@@ -1,6 +1,6 @@
-"""From what a tool returned, or raised, to the result that the model gets.
+"""The result that a model gets for what a tool returned or raised.
 
-A success leaves ``is_error`` unsaid and the result unnamed: most protocols have no word for either.
+A success has neither ``is_error`` nor a name, because most protocols have no field for them.
 """
 
 from __future__ import annotations
@@ -34,39 +34,41 @@ log = logging.getLogger("interlingua")
 
 __all__ = ["failure", "failure_of", "result_of"]
 
-_SIGNS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
+_MAGIC_NUMBERS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
     (lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"), "image/png"),
     (lambda data: data.startswith(b"\xff\xd8\xff"), "image/jpeg"),
     (lambda data: data.startswith((b"GIF87a", b"GIF89a")), "image/gif"),
     (lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP", "image/webp"),
     (lambda data: data.startswith(b"%PDF-"), "application/pdf"),
 )
-"""What the bytes of media begin with."""
+"""How the bytes of each media type begin."""
 
 _SECRETS = re.compile(
     r"(?i)(bearer\s+|(?:api[-_]?key|access[-_]?token|secret|password|authorization)\W{1,4}|://[^\s/:@]+:)"
     r"(?!bearer\s)[\w.~+/=-]{8,}|\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{16,}"
 )
-"""What looks like a key. A net, not a wall: an exception's words go to the model's provider."""
+"""Matches what looks like a secret. The text of an exception is sent to the provider, so secrets in it are masked; the
+pattern cannot find all of them."""
 
 
 def result_of(call: ToolUseBlock, value: Any) -> ToolResultBlock:
-    """The result that says ``value``; one that says why not, if it cannot be said."""
+    """A result with the value that a tool returned; an error result if the value cannot be sent."""
     try:
         if isinstance(value, ToolResultBlock):
             return _cleaned(call, replace(value, tool_use_id=call.id))
         return _cleaned(call, ToolResultBlock(tool_use_id=call.id, content=_blocks(value)))
     except Exception as error:  # noqa: BLE001 - hooks of the value's own class are called
         kind = type(value).__name__
-        return failure(call, f"The tool ran, but what it returned ({kind}) cannot be sent: {_told(error)}")
+        return failure(call, f"The tool ran, but what it returned ({kind}) cannot be sent: {_error_text(error)}")
 
 
 def failure(call: ToolUseBlock, text: str) -> ToolResultBlock:
+    """An error result with this text."""
     return _cleaned(call, ToolResultBlock(tool_use_id=call.id, content=text, is_error=True))
 
 
 def _cleaned(call: ToolUseBlock, result: ToolResultBlock) -> ToolResultBlock:
-    """The result as it can be sent and stored; where something had to be replaced, the log says so."""
+    """The result without characters that cannot be sent or stored. If any were replaced, the log says so."""
     cleaned = clean(result)
     if cleaned is not result:
         log.warning("a result of %s: %s", call.name, REPLACED)
@@ -74,11 +76,11 @@ def _cleaned(call: ToolUseBlock, result: ToolResultBlock) -> ToolResultBlock:
 
 
 def failure_of(call: ToolUseBlock, error: BaseException) -> ToolResultBlock:
-    """``Type: message``; no traceback, and nothing that looks like a key."""
-    return failure(call, f"{type(error).__name__}: {_told(error)}".removesuffix(": "))
+    """An error result ``Type: message``, without a traceback and without anything that looks like a secret."""
+    return failure(call, f"{type(error).__name__}: {_error_text(error)}".removesuffix(": "))
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception as other:  # noqa: BLE001 - a class of the tool's own
@@ -92,7 +94,7 @@ def _blocks(value: Any) -> tuple[Block, ...]:
     if isinstance(value, BlockBase):
         return (cast("Block", value),)
     if isinstance(value, bytes | bytearray):
-        return (_medium(bytes(value)),)
+        return (_media_block(bytes(value)),)
     if isinstance(value, list | tuple) and any(isinstance(item, BlockBase) for item in cast("Sequence[Any]", value)):
         return tuple(block for item in cast("Sequence[Any]", value) for block in _blocks(item))
     return (TextBlock(text=_json(value)),)
@@ -101,12 +103,12 @@ def _blocks(value: Any) -> tuple[Block, ...]:
 def _json(value: Any) -> str:
     try:
         return msgspec.json.encode(value, enc_hook=said).decode()
-    except UnicodeEncodeError:  # lone surrogates, which are replaced later
+    except UnicodeEncodeError:  # for lone surrogates, which _cleaned replaces later
         return json.dumps(msgspec.to_builtins(value, enc_hook=said), ensure_ascii=False, separators=(",", ":"))
 
 
-def _medium(data: bytes) -> Block:
-    media_type = next((media_type for begins, media_type in _SIGNS if begins(data)), None)
+def _media_block(data: bytes) -> Block:
+    media_type = next((media_type for matches, media_type in _MAGIC_NUMBERS if matches(data)), None)
     if media_type is None:
         raise ValueError("bytes are sent only if they are a PNG, JPEG, GIF or WebP picture or a PDF; return a block")
     source = Base64Source(media_type=media_type, data=b64encode(data).decode())

@@ -1,6 +1,6 @@
-"""A function's signature as a tool's input: what it takes, how that is said as JSON Schema, how it is read back.
+"""A function's signature as the input of a tool: its parameters, their JSON Schema, and how arguments are read.
 
-All that is wrong with a signature is said when the tool is defined, never when a model calls it.
+Every problem of a signature raises when the tool is defined, never when a model calls it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNCALLABLE = {
 
 
 class Parameter(NamedTuple):
-    """One argument that the model may give."""
+    """One parameter that the model may give a value for."""
 
     name: str
     type: Any
@@ -40,7 +40,7 @@ class Parameter(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a function takes, and which parameter is given the ``ToolContext``."""
+    """The parameters of a function, their schema, and the name of the parameter that receives the ``ToolContext``."""
 
     parameters: tuple[Parameter, ...]
     schema: Schema
@@ -48,21 +48,21 @@ class Signature(NamedTuple):
 
 
 def without_partials(function: Any) -> Any:
-    """The function that a partial fills."""
+    """The function inside of a ``functools.partial``, or the function itself."""
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     return function  # pyright: ignore[reportUnknownVariableType]
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name of a function; of an object that can be called, the name of its class."""
+    """The name of a function, or of the class of a callable object."""
     bare = _bare(function)
     name: str = getattr(bare, "__name__", None) or type(bare).__name__
     return name
 
 
-def read_signature(function: Callable[..., Any], words: Mapping[str, str]) -> Signature:
-    """``words`` are descriptions by parameter, from the docstring; those in the annotations go first."""
+def read_signature(function: Callable[..., Any], descriptions: Mapping[str, str]) -> Signature:
+    """The signature of a function. ``descriptions`` are those of its docstring; one in an annotation wins."""
     if not callable(function):
         raise TypeError(f"{function!r} cannot be called, so it is not a tool")
     if isinstance(function, type):
@@ -73,11 +73,11 @@ def read_signature(function: Callable[..., Any], words: Mapping[str, str]) -> Si
     parameters: list[Parameter] = []
     context = None
     for found in _open_parameters(function):
-        _refuse(function, found, hints)
+        _check_parameter(function, found, hints)
         if _is_context(hints[found.name]):
             context = found.name
         else:
-            parameters.append(_parameter(found, hints[found.name], words))
+            parameters.append(_parameter(found, hints[found.name], descriptions))
     return Signature(tuple(parameters), _schema(function, parameters), context)
 
 
@@ -85,18 +85,18 @@ def read_signature(function: Callable[..., Any], words: Mapping[str, str]) -> Si
 
 
 def _bare(function: Any) -> Any:
-    """The function behind partials and wrappers."""
+    """The function inside of partials and wrappers."""
     return inspect.unwrap(without_partials(function))
 
 
 def _callee(function: Any) -> Any:
-    """Whose annotations count: an object's are those of its ``__call__``."""
+    """The function whose annotations count: for a callable object, its ``__call__``."""
     bare = _bare(function)
     return bare if inspect.isroutine(bare) else inspect.unwrap(type(bare).__call__)
 
 
 def _open_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """All parameters but those that a partial has filled: they are the author's, not the model's."""
+    """All parameters except those that a partial has filled, which the model cannot set."""
     try:
         found = inspect.signature(function).parameters.values()
     except ValueError:
@@ -112,19 +112,19 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     callee = _callee(function)
     callee = getattr(callee, "__func__", callee)
 
-    def asked() -> None: ...  # without the return type, which may be one that only type checkers can see
+    def without_return() -> None: ...  # the return type may exist for type checkers only
 
     try:
         found = getattr(callee, "__annotations__", {})
-        asked.__annotations__ = {name: hint for name, hint in found.items() if name != "return"}
-        return get_type_hints(asked, getattr(callee, "__globals__", {}), include_extras=True)
+        without_return.__annotations__ = {name: hint for name, hint in found.items() if name != "return"}
+        return get_type_hints(without_return, getattr(callee, "__globals__", {}), include_extras=True)
     except NameError as error:
         raise TypeError(
             f"{name_of(function)}: an annotation cannot be resolved: {error}; it must be known where the module is"
         ) from None
 
 
-def _refuse(function: Callable[..., Any], found: inspect.Parameter, hints: Mapping[str, Any]) -> None:
+def _check_parameter(function: Callable[..., Any], found: inspect.Parameter, hints: Mapping[str, Any]) -> None:
     if found.kind in _UNCALLABLE:
         raise TypeError(f"{name_of(function)}: parameter `{found.name}` {_UNCALLABLE[found.kind]}")
     if found.name not in hints:
@@ -138,9 +138,9 @@ def _is_context(hint: Any) -> bool:
     return hint is ToolContext
 
 
-def _parameter(found: inspect.Parameter, hint: Any, words: Mapping[str, str]) -> Parameter:
+def _parameter(found: inspect.Parameter, hint: Any, descriptions: Mapping[str, str]) -> Parameter:
     required = found.default is found.empty
-    description = description_of(hint) or words.get(found.name)
+    description = description_of(hint) or descriptions.get(found.name)
     return Parameter(found.name, plain_hint(hint), required, description, None if required else found.default)
 
 
@@ -151,7 +151,7 @@ def _schema(function: Callable[..., Any], parameters: list[Parameter]) -> Schema
     try:
         schemas, definitions = schemas_of([parameter.type for parameter in parameters])
     except TypeError as error:
-        raise _unsayable(function, parameters, error) from None
+        raise _schema_error(function, parameters, error) from None
     properties = {p.name: _property(p, schema) for p, schema in zip(parameters, schemas, strict=True)}
     required = [parameter.name for parameter in parameters if parameter.required]
     return {
@@ -163,25 +163,25 @@ def _schema(function: Callable[..., Any], parameters: list[Parameter]) -> Schema
     }
 
 
-def _unsayable(function: Callable[..., Any], parameters: list[Parameter], error: TypeError) -> TypeError:
-    """The error, with the name of the parameter that it is about."""
+def _schema_error(function: Callable[..., Any], parameters: list[Parameter], error: TypeError) -> TypeError:
+    """The error, with the name of the parameter that has no schema."""
     for parameter in parameters:
         try:
             schemas_of([parameter.type])
         except TypeError as why:
-            told = str(why).splitlines()[-1]  # msgspec tells a developer of hooks first
-            return TypeError(f"{name_of(function)}: parameter `{parameter.name}`: {told}")
+            reason = str(why).splitlines()[-1]  # the lines before are msgspec's advice on hooks
+            return TypeError(f"{name_of(function)}: parameter `{parameter.name}`: {reason}")
     return error
 
 
 def _property(parameter: Parameter, schema: Schema) -> Schema:
-    said_before = schema.get("description")
-    told = {"description": parameter.description} if parameter.description and not said_before else {}
-    return {**schema, **told, **({} if parameter.required else _default(parameter.default))}
+    has_description = schema.get("description")
+    added = {"description": parameter.description} if parameter.description and not has_description else {}
+    return {**schema, **added, **({} if parameter.required else _default(parameter.default))}
 
 
 def _default(value: Any) -> Schema:
-    """The default, where JSON can say it."""
+    """The key ``default``, if the value can be written as JSON."""
     if isinstance(value, float) and not math.isfinite(value):
         return {}
     try:
@@ -190,11 +190,11 @@ def _default(value: Any) -> Schema:
         return {}
 
 
-# ------------------------------------------------------------------------------------------------------- the way back
+# ------------------------------------------------------------------------------------------------------- the arguments
 
 
 def read_arguments(parameters: tuple[Parameter, ...], input: Mapping[str, Json]) -> dict[str, Any]:
-    """The input as the declared types; absent ones stay absent. Raises ``ValueError`` with all complaints."""
+    """The arguments as values of the declared types; absent ones stay absent. ``ValueError`` has all problems."""
     known = {parameter.name: parameter for parameter in parameters}
     complaints = [
         f"`{name}` is missing" for name, parameter in known.items() if parameter.required and name not in input

@@ -1,7 +1,7 @@
-"""Threads for tools that block: how many there may be, and one that runs a handler.
+"""Threads for tools that block, and the limit on their number.
 
-A thread cannot be stopped: a handler that hangs keeps its thread when nobody waits for it any more. Therefore threads
-are counted, over all turns, and a call for which no thread is free says so in the end instead of waiting for ever.
+A thread cannot be stopped: a handler that hangs keeps its thread even after its call was given up. So threads are
+counted over all turns, and a call that gets no thread ends with an error instead of waiting for ever.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from typing import Any
 __all__ = ["Threads"]
 
 _HELD: contextvars.ContextVar[tuple[Threads, ...]] = contextvars.ContextVar("held", default=())
-"""Whose threads this code runs in. What it runs in turn takes no place of its own: the outer call waits for it."""
+"""The ``Threads`` in whose thread this code runs. Tools that it calls in turn may exceed the limit: it waits for them,
+so waiting for a free place could last for ever."""
 
 
 class Threads:
-    """At most ``limit`` threads at once; None for any number."""
+    """Runs handlers in threads, at most ``limit`` at once; None for any number."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
         self._lock = threading.Lock()
         self._busy = 0
         self._given_up = 0
-        """How many of them nobody waits for any more."""
+        """How many of the busy threads run a call that was given up."""
         self._waiting: deque[tuple[Future[bool], bool]] = deque()
-        """Who waits for a place, and whether they wait only for so long."""
+        """Calls that wait for a place, and whether they wait for a limited time."""
 
     async def enter(self, seconds: float | None) -> bool:
-        """Take a place, waiting for one at most ``seconds``. False: there is none.
+        """Take a place, and wait for it at most ``seconds``. Return False if there is none.
 
-        Without a limit of time, nobody waits while all threads are kept by calls that were given up.
+        Without a time limit, the result is False as soon as all threads are held by calls that were given up.
         """
         with self._lock:
             if self.limit is None or self._busy < self.limit or self in _HELD.get():
@@ -49,13 +50,13 @@ class Threads:
                 return await asyncio.wrap_future(waiter)
         except BaseException as error:
             if not waiter.cancel() and waiter.result():
-                self.leave()  # the place was given at the same moment
+                self.leave()  # the place was given at the moment of the error
             if isinstance(error, TimeoutError):
                 return False
             raise
 
     def leave(self) -> None:
-        """Give a place back; it goes to whoever waits longest."""
+        """Give a place back. It goes to the call that has waited longest."""
         with self._lock:
             self._leave()
 
@@ -68,7 +69,7 @@ class Threads:
                 waiter.set_result(True)
 
     def _refuse_hopeless(self) -> None:
-        """Whoever would wait for ever is told that there is no place."""
+        """If all busy threads run calls that were given up, refuse the waiting calls that have no time limit."""
         if self._given_up < self._busy:
             return
         for waiter, bounded in self._waiting:
@@ -76,10 +77,12 @@ class Threads:
                 waiter.set_result(False)
         self._waiting = deque(one for one in self._waiting if one[1])
 
-    async def run(self, work: Callable[[], Any], name: str, told: Callable[[Any, BaseException | None], None]) -> None:
-        """Run ``work`` in a thread, for which a place was taken; return when ``told`` was called there.
+    async def run(
+        self, work: Callable[[], Any], name: str, on_end: Callable[[Any, BaseException | None], None]
+    ) -> None:
+        """Run ``work`` in a new thread, then call ``on_end`` there with its value or error. ``enter`` must come first.
 
-        Not in the loop's pool: a few tools that hang would fill it, and the loop waits for its pool at the end.
+        The loop's thread pool is not used: a few tools that hang would fill it, and a loop that ends waits for it.
         """
         ended: Future[None] = Future()
         context = contextvars.copy_context()
@@ -87,9 +90,9 @@ class Threads:
 
         def run() -> None:
             try:
-                told(context.run(work), None)
-            except BaseException as error:  # noqa: BLE001 - whoever waits is told
-                told(None, error)
+                on_end(context.run(work), None)
+            except BaseException as error:  # noqa: BLE001 - passed on to the caller
+                on_end(None, error)
             self._end(ended)
 
         try:

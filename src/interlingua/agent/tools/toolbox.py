@@ -1,4 +1,4 @@
-"""A box of tools: what is offered to the model, and who answers when it calls."""
+"""``Toolbox``: the tools that are offered to a model, and the functions that answer its calls."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["ToolSource", "Toolbox", "Toolset"]
 
 @runtime_checkable
 class Toolset(Protocol):
-    """Whoever brings several tools along, as ``McpTools`` does."""
+    """An object that provides several tools, as ``McpTools`` does."""
 
     @property
     def tools(self) -> Iterable[BoundTool[..., Any]]:
-        """The tools that there are now."""
+        """The tools that it provides now."""
         ...
 
 
 ToolSource = Callable[..., Any] | BoundTool[..., Any] | tuple[ToolDefinition, Callable[..., Any]] | ServerTool | Toolset
-"""What a toolbox is made of. A pair is a definition written by hand and its handler."""
+"""What a toolbox can be made of. A pair is a definition written by hand and the function that handles its calls."""
 
 
 class Toolbox:
@@ -39,27 +39,27 @@ class Toolbox:
     def __init__(
         self, tools: Iterable[ToolSource] = (), *, timeout: float | None = None, limits: Limits | None = None
     ) -> None:
-        """``timeout``: seconds for each tool that has no limit of its own. Of ``limits``, ``parallel_tools`` is for the
-        calls of one ``run``, ``threads`` for all functions of this box that are not asynchronous."""
+        """``timeout`` is in seconds, for each tool that has no limit of its own. Of ``limits``, ``parallel_tools`` is
+        how many calls of one ``run`` run at once, and ``threads`` how many synchronous functions of this box."""
         limits = limits or Limits()
         self._timeout, self._parallel = timeout, limits.parallel_tools
         self._threads = Threads(limits.threads)
         self._tools: dict[str, BoundTool[..., Any]] = {}
         offered: list[Tool] = []
-        for found in _opened(tools):
+        for found in _unpacked(tools):
             if isinstance(found, ServerTool):
                 offered.append(found)
             else:
                 self._add(found)
                 offered.append(found.definition)
         self.definitions: tuple[Tool, ...] = tuple(offered)
-        """For ``Request.tools``, in the order in which they were given."""
+        """The definitions for ``Request.tools``, in the order in which the tools were given."""
 
     def _add(self, found: BoundTool[..., Any]) -> None:
         other = self._tools.setdefault(found.name, found)
         if other is not found:
             raise ValueError(
-                f"two tools are named {found.name!r}: {_whose(other)} and {_whose(found)}; name one otherwise"
+                f"two tools are named {found.name!r}: {_code_name(other)} and {_code_name(found)}; name one otherwise"
             )
 
     @property
@@ -68,7 +68,7 @@ class Toolbox:
         return frozenset(name for name, tool in self._tools.items() if tool.delegates)
 
     def get(self, name: str) -> BoundTool[..., Any] | None:
-        """The tool of that name, if there is one."""
+        """The tool of that name, or None."""
         return self._tools.get(name)
 
     def prepare(self, call: ToolUseBlock) -> Ready | ToolResultBlock:
@@ -90,10 +90,10 @@ class Toolbox:
         on_result: OnResult | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> tuple[ToolResultBlock, ...]:
-        """A result for each call, in the order of the calls; they run at the same time, as far as the limits allow.
+        """A result for each call, in the order of the calls. They run at the same time, as far as the limits allow.
 
-        Whatever goes wrong with a tool is an error result. What ``approve`` or ``on_result`` raise is raised here, and
-        cancels the tools that still run, as cancelling this task does. ``metadata`` is for ``ToolContext``.
+        An exception in a tool becomes an error result. An exception in ``approve`` or ``on_result`` is raised here and
+        cancels the tools that still run; cancelling this task does so too. ``metadata`` is for ``ToolContext``.
         """
         return await self.batch(calls, approve=approve, on_result=on_result, metadata=metadata).run()
 
@@ -103,7 +103,8 @@ class Toolbox:
         refused: Mapping[str, str] | None = None,
         **arguments: Unpack[BatchArguments],
     ) -> Batch:
-        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run."""
+        """A batch, which runs the calls like ``run`` and also knows how far each has come. ``refused`` maps the ids of
+        calls that may not run to the reason."""
 
         def prepare(call: ToolUseBlock) -> Ready | ToolResultBlock:
             why = refused.get(call.id) if refused else None
@@ -119,11 +120,11 @@ class Toolbox:
         on_result: OnResult | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> tuple[ToolResultBlock, ...]:
-        """``run`` for callers without a loop. Asynchronous tools run too, in a loop that lives as long as the calls."""
+        """Like ``run``, for callers without an event loop. Asynchronous tools run in a loop made for these calls."""
         return run_blocking(self.run(calls, approve=approve, on_result=on_result, metadata=metadata))
 
 
-def _opened(tools: Iterable[ToolSource]) -> Iterator[BoundTool[..., Any] | ServerTool]:
+def _unpacked(tools: Iterable[ToolSource]) -> Iterator[BoundTool[..., Any] | ServerTool]:
     for found in tools:
         if isinstance(found, BoundTool | ServerTool):
             yield cast("BoundTool[..., Any] | ServerTool", found)
@@ -137,8 +138,8 @@ def _opened(tools: Iterable[ToolSource]) -> Iterator[BoundTool[..., Any] | Serve
             yield tool(found)
 
 
-def _whose(found: BoundTool[..., Any]) -> str:
-    """Where a tool comes from, for a developer who has two of one name."""
+def _code_name(found: BoundTool[..., Any]) -> str:
+    """The module and name of a tool's function, for a developer who has two tools of one name."""
     handler = without_partials(found.handler)
     named = handler if hasattr(handler, "__qualname__") else cast("Any", type(handler))
     return f"{named.__module__}.{named.__qualname__}"
