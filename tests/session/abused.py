@@ -1,8 +1,8 @@
-"""A session that is abused: a ledger beside it says what really happened, and the history is held against it.
+"""A session that is abused, and a ledger of what its tools really did, with which the history is compared.
 
-A ``World`` has a session with every kind of tool, also sessions as tools, and one thing that is done to it (``Abuse``)
-at a moment: a step of the event loop, an await, or the n-th time that the model, a tool, the approval or the store is
-asked. ``check`` says whether all sessions of this world tell the truth.
+A ``World`` has a session with every kind of tool, also sessions as tools, and one disturbance (``Abuse``) at a moment:
+a step of the event loop, an await, or the n-th call of the model, a tool, the approval or the store. ``check`` asserts
+that the histories of all sessions agree with the ledger.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NOT_STARTED = ("offered", "asked", "approved")
 
 
 class Boom(Exception):
-    """What fails, if something is told to."""
+    """Raised by a part of the world that is to fail."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Abuse:
-    """What is done, and when: at the ``at``-th of these moments."""
+    """What is done to the session, and when: at the ``at``-th moment of this kind."""
 
     deed: str = "nothing"
     moment: str = "step"
@@ -104,7 +104,7 @@ class World:
     # ------------------------------------------------------------------------------------------------ what is asked
 
     def _model(self, request: Request) -> Step:
-        """What was asked for, in the words of the last message."""
+        """The model: it makes the calls that the words of the last message ask for."""
         self.comes("model")
         last = request.messages[-1]
         wanted = [word for word in last.text.split() if last.role is not Role.tool]
@@ -199,7 +199,7 @@ class World:
         return True
 
     def _hear(self, event: Any) -> None:
-        """Counts the begins and ends of turns and tools."""
+        """Count the beginnings and ends of turns and tools."""
         kind, _, moment = event.type.removeprefix("session.").rpartition("_")
         if kind in ("tool", "turn"):
             self.told[event.session_id, event.call_id if kind == "tool" else event.turn_id][moment] += 1
@@ -208,7 +208,7 @@ class World:
 
     @contextmanager
     def abused(self, abuse: Abuse, does: Callable[[], object]) -> Iterator[None]:
-        """Inside, ``does`` is called at the moment of the abuse."""
+        """Call ``does`` at the moment of the abuse, if it comes within the block."""
         self._abuse, self._left, self._does = abuse, abuse.at, does
         try:
             yield
@@ -216,7 +216,7 @@ class World:
             self._abuse = Abuse()
 
     def comes(self, moment: str) -> None:
-        """A moment has come."""
+        """Note a moment of this kind, and do the abuse if its moment has come."""
         if self._abuse.deed == "nothing" or moment != self._abuse.moment:
             return
         self._left -= 1
@@ -224,7 +224,7 @@ class World:
             self._does()
 
     def second_turn(self) -> None:
-        """Somebody else uses the session, who has not noticed that a turn is running."""
+        """Use the session while a turn is running, which must raise."""
         found: list[BaseException] = []
 
         def turn() -> None:
@@ -246,7 +246,7 @@ class World:
     # ------------------------------------------------------------------------------------------------ what is true
 
     def check(self) -> None:
-        """Every session tells of each call what the ledger says."""
+        """Assert that the history of every session agrees with the ledger on each call."""
         assert self.faults == []
         self._wait_for_threads()
         assert max(self.started.values(), default=1) == 1, "a call ran twice"
@@ -257,7 +257,7 @@ class World:
             self._check_session(one)
 
     def _wait_for_threads(self) -> None:
-        """Experts in threads that were given up are told to stop, and take a moment."""
+        """Wait for the experts in threads: those that were given up were cancelled, and need a moment to end."""
         for child in self.forks.values():
             for _ in range(10_000):
                 if isinstance(child, Session) or child._turn is None or child._turn.over:
@@ -309,7 +309,7 @@ class World:
             assert text.startswith("The call was started; its outcome is unknown: "), text
 
     def check_end(self) -> None:
-        """After a turn that nobody disturbed."""
+        """Check the session after a turn without any abuse."""
         self.check()
         assert self.session.history.open_calls == ()
         assert validate_tool_results(self.script.seen[-1].messages, dialect="anthropic-messages") == []
@@ -325,6 +325,6 @@ def _waited(found: Any) -> Any:
 
 
 def _settled(session: Any) -> tuple[Message, ...]:
-    """The messages, without calls at the end that wait for the caller."""
+    """The messages, without a last answer whose calls the caller must answer."""
     messages: tuple[Message, ...] = session.messages
     return messages[:-1] if session.history.open_calls and messages[-1].role is Role.assistant else messages

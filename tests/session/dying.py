@@ -1,4 +1,5 @@
-"""A process that holds a conversation, says where it is, and stops where it is to die. Light: it is begun often."""
+"""A process that holds a conversation, prints each place, and waits where it is to die. It imports little, because
+it is started often."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ SCRIPT = (call(1), Step(content=(TextBlock("one two three"),)))
 
 
 def tell(place: str, stop: str) -> None:
-    """Say where we are; if it is where we are to die, wait for it."""
+    """Print the place. At ``stop``, wait to be killed."""
     print(place, flush=True)
     if place == stop:
         sys.stdin.read()
 
 
 def hold(path: str, stop: str) -> None:
-    """The child: turns with a call each, for ever, unless it is to stop somewhere."""
+    """Run turns with one call each without end, or until the place ``stop``."""
 
     def count(n: int) -> str:
         """Count."""

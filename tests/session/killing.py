@@ -26,7 +26,7 @@ PADDING = "x" * 3000
 
 
 def opened(path: Path, script: Script | None = None) -> SyncSession:
-    """The session of that place, or a new one."""
+    """The session stored at this path, or a new one."""
     manager = scripted(script)
     try:
         return SyncSession.load(path, manager=manager, store=path)
@@ -54,7 +54,7 @@ def refused(turn: Callable[[], object]) -> StoreError:
 
 
 def forked(work: Callable[[int], None]) -> tuple[int, int]:
-    """A child that does the work, and the end of a pipe on which it tells what is done."""
+    """A child process that does the work, and the end of a pipe on which it reports what is done."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -70,7 +70,7 @@ def forked(work: Callable[[int], None]) -> tuple[int, int]:
 
 
 def told(reading: int) -> list[str]:
-    """All that a child told."""
+    """All that a child has reported."""
     with os.fdopen(reading) as pipe:
         return pipe.read().split()
 
@@ -80,7 +80,7 @@ def line(n: int) -> str:
 
 
 def save_for_ever(path: Path, writing: int) -> None:
-    """Add one message after the other; each is stored before it is told."""
+    """Add one message after the other, and report each after it was stored."""
     session = opened(path)
     os.write(writing, f"{len(session.messages)}\n".encode())
     for n in count(len(session.messages)):
@@ -89,7 +89,7 @@ def save_for_ever(path: Path, writing: int) -> None:
 
 
 def checked(path: Path, before: int, acknowledged: list[str], died: int) -> int:
-    """How many messages are stored: all that were told, and at most the one that was being written."""
+    """How many messages are stored: all that were reported, and at most the one that was being written."""
     assert os.WIFSIGNALED(died), "the child ended by itself"
     known = int(acknowledged[-1]) if acknowledged else before
     found = texts(path)
@@ -114,7 +114,7 @@ def random_kills(path: Path, seed: int) -> None:
 
 
 def die_at(step: int) -> Callable[[Any], Any]:
-    """Functions that count together how often they are entered and left, and the ``step``-th time is the last."""
+    """Wrap functions so that they count together how often they are entered and left; the ``step``-th time kills."""
     steps = count()
 
     def tick() -> None:
@@ -134,7 +134,7 @@ def die_at(step: int) -> Callable[[Any], Any]:
 
 
 def steps_json(path: Path, _: int) -> None:
-    """SIGKILL before and after every call of the system that a save makes, and in the middle of the writing."""
+    """SIGKILL before and after every system call that a save makes, and in the middle of the writing."""
     stored, died_in_save = 0, 0
     for step in range(40):
 
@@ -230,7 +230,7 @@ def two_writers(path: Path, _: int) -> None:
 
 
 def full_disk(path: Path, _: int) -> None:
-    """No file may grow any further, and writing fails: RLIMIT_FSIZE is as near as one comes to a disk of one's own."""
+    """No file may grow any further, so that writing fails as on a full disk (RLIMIT_FSIZE)."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     long = Step(content=(TextBlock("y" * 2_000_000),))
     session = opened(path, Script(long, Step(act="echo"), Step(act="echo")))

@@ -1,4 +1,4 @@
-"""What the tests of sessions share: providers of all six dialects, each answered by a script in memory."""
+"""What the tests of sessions share: providers of all six dialects, which a script in memory answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def scripted(script: Script | None = None, **settings: Any) -> ProviderManager:
 
 
 def check_grammar(events: Sequence[SessionEvent]) -> None:
-    """Every answer among the events is well formed."""
+    """Assert that the events of every answer are legal, and that events of the session stand between answers."""
     grammar = StreamGrammar()
     for event in events:
         if not isinstance(event, Event):

@@ -1,6 +1,6 @@
-"""A session can be abused from outside: its history tells the truth of every call, and the next turn works.
+"""Whatever is done to a session, its history says what really happened to every call, and the next turn works.
 
-Whatever is done to it, at whatever moment, in whatever order: hypothesis makes the plans, ``abused.py`` is the judge.
+Hypothesis chooses what is done, at which moments and in which order; ``abused.py`` checks the outcome.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ async def read_text(stream: Any) -> None:
 
 
 def taken_back(session: Any, how: str, place: int) -> None:
-    """``pop``, ``rewind`` and ``edit``, of any message that there is."""
+    """Call ``pop``, ``rewind`` or ``edit`` with any message of the session."""
     if how == "pop":
         session.pop()
     elif session.messages:
@@ -121,7 +121,7 @@ def taken_back(session: Any, how: str, place: int) -> None:
 
 
 def asked(session: Any, act: tuple[Any, ...], at: int) -> Any:
-    """What is asked of the session; of an async one it must be awaited, if it is not None."""
+    """Begin an act of the plan. The result must be awaited if the session is async and it is not None."""
     how, said, named = act
     if how in ("pop", "rewind", "edit"):
         return taken_back(session, how, said)
@@ -148,7 +148,7 @@ def raising(error: type[BaseException]) -> Callable[[], object]:
 
 
 def disturbed(world: World, act: tuple[Any, ...], abuse: Abuse) -> None:
-    """One act of an async session in a loop of its own, which may die of it."""
+    """One act of an async session in its own event loop, which the act may end."""
     made: list[Stepping] = []
     session = world.session
 
@@ -201,7 +201,7 @@ def disturbed(world: World, act: tuple[Any, ...], abuse: Abuse) -> None:
 
 
 def disturbed_sync(world: World, act: tuple[Any, ...], abuse: Abuse) -> None:
-    """One act of a session that blocks. Its tools run in a loop, of which the steps are counted."""
+    """One act of a blocking session. The steps of the loop in which its tools run are counted."""
     made: list[Stepping] = []
     session = world.session
 
@@ -269,7 +269,7 @@ ALL = ("quick slow stubborn plain pay expert expert-of-a-thread",)
 @pytest.mark.parametrize("kind", [Session, SyncSession])
 @pytest.mark.parametrize("deed", ["cancel", "timeout", "session.cancel", "interrupt", "exit", "second turn", "fail"])
 def test_a_session_of_which_something_fails(deed: str, kind: Any) -> None:
-    """Whatever is asked of others, and however often it was asked before."""
+    """The model, a tool, the approval or the store fails, at the first, second or third time it is called."""
     for moment in ("model", "tool", "approval", "save"):
         for at in range(1, 4):
             carry_out(kind, [(("run", ALL, ""), Abuse(deed, moment, at))])
@@ -278,6 +278,6 @@ def test_a_session_of_which_something_fails(deed: str, kind: Any) -> None:
 @pytest.mark.parametrize("how", ["run", "run_stream"])
 @pytest.mark.parametrize("deed", ["cancel", "timeout", "session.cancel", "interrupt", "exit", "second turn"])
 def test_a_session_with_experts_at_every_moment(deed: str, how: str) -> None:
-    """At every nineteenth step: what lies between is found by chance, above."""
+    """At every nineteenth step; the random plans above test the steps between."""
     for at in range(1, 500, 19):
         carry_out(Session, [((how, ALL, "typed"), Abuse(deed, "step", at))])

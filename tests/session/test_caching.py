@@ -25,7 +25,7 @@ from session.scenes import DIALECTS, PROVIDERS, scripted
 
 MARKS = {"cache_control", "cachePoint"}
 MODELS = {"anthropic": "claude-sonnet-4-5", "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0"}
-"""Known to cache; of an unknown model nobody knows."""
+"""A model that is known to cache; of an unknown model this is not known."""
 
 
 def add(a: int, b: int = 0) -> int:
@@ -52,7 +52,7 @@ def turns() -> Script:
 
 
 def bodies(provider: str, cache: Any) -> list[dict[str, Any]]:
-    """What is sent, call by call, in one long conversation."""
+    """The requests of one long conversation, call by call."""
     manager = scripted(turns())
     session = SyncSession(
         f"{provider}:{MODELS.get(provider, 'm')}", [add, look], "be brief", manager=manager, cache=cache

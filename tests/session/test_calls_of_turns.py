@@ -1,4 +1,4 @@
-"""What a turn may run, what becomes of results however they are given, and what is told of calls afterwards."""
+"""Which calls a turn may run, how results are given, and what the history says of calls afterwards."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Turns that are cut at every point, in every way: the history says of each call what really happened.  # T1
+"""However a turn is cut, and at whatever point, the history says what really happened to each call.  # T1
 
-Tools write what they do into a ledger outside the session. Then a turn with several of them is cut at its first step,
-at its second, and so on until it ends uncut, and each time the history is held against the ledger: the states, the
-results, and what is stored. Then the session goes on: the next request is legal, and nothing runs twice.
+Tools write what they do into a ledger outside the session. A turn with several of them is cut at its first step, at its
+second, and so on until it ends uncut. Each time the history is compared with the ledger: the states, the results, and
+what is stored. Then the session goes on: the next request is legal, and nothing runs twice.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Memory:
 
 
 class Boom(Exception):
-    """What an approval raises."""
+    """The exception that an approval raises."""
 
 
 class World:
-    """What the tools really did, and the session that asked for it."""
+    """Tools, the ledger of what they really did, and the model and store of a session."""
 
     def __init__(self, *, approve: Callable[[], Awaitable[None]] | None = None) -> None:
         self.started: list[str] = []
@@ -85,7 +85,7 @@ class World:
         }
 
     def model(self, request: Request) -> Step:
-        """Calls all tools at the first question, and says something otherwise."""
+        """The model: it calls all tools at the first question, and otherwise answers with text."""
         (last,) = request.messages[-1:]
         if last.text == "go":
             return Step(content=tuple(ToolUseBlock(f"c{n}", name) for n, name in enumerate(NAMES)))
@@ -139,7 +139,7 @@ class World:
     # -------------------------------------------------------------------------------------------------- what is true
 
     def check(self, session: Session | SyncSession, causes: tuple[str, ...]) -> None:
-        """The history says what the ledger says."""
+        """Assert that the history agrees with the ledger."""
         hung = not self.gate.is_set()
         assert self.unsaved == [], "started was stored before the handler ran"
         assert validate_tool_results(session.messages, dialect="anthropic-messages") == []
@@ -171,7 +171,7 @@ class World:
             assert state == "interrupted"
 
     def check_going_on(self) -> None:
-        """After the session has gone on."""
+        """Check the session after a further turn."""
         assert validate_tool_results(self.script.seen[-1].messages, dialect="anthropic-messages") == []
         assert len(self.started) == len(set(self.started)), "a call ran twice"
         self.gate.set()
@@ -239,7 +239,7 @@ def cut_by_timeout(world: World, session: Session, how: str, at: int) -> bool:
 
 
 def in_loop(scene: Callable[[], Any], world: World, session: Session) -> bool:
-    """Whether the turn was cut; checked in the loop in which it was cut, and gone on there."""
+    """Whether the turn was cut. If so, check the history and go on in the same event loop."""
 
     async def main() -> bool:
         cut: bool = await scene()
@@ -332,7 +332,7 @@ THROWN = [(error, how) for error in (KeyboardInterrupt, SystemExit) for how in (
 
 @pytest.mark.parametrize(("error", "how"), [*THROWN, (GeneratorExit, "run")])
 def test_cut_at_every_await_of_the_turn(error: type[BaseException], how: str) -> None:
-    """As a signal does that arrives while the session's own code runs."""
+    """An exception at an await, as a signal raises it while the session's own code runs."""
 
     async def scene(at: int) -> bool:
         world = World()
@@ -359,7 +359,7 @@ def test_cut_at_every_await_of_the_turn(error: type[BaseException], how: str) ->
 
 
 def waited(run: Callable[[str], Any], content: str) -> None:
-    """In a loop, where it must be awaited."""
+    """Run a turn; in an event loop, if it must be awaited."""
     found = run(content)
     if asyncio.iscoroutine(found):
         asyncio.run(found)

@@ -1,7 +1,8 @@
-"""Any conversation, moved any way, broken off anywhere: every body stays one that its reader accepts.
+"""Any conversation, with any moves and any broken answers: every body is accepted by its provider's types.
 
-And the history stays legal, ids stay, nothing that was signed leaks, every answer has its usage and its cost. Where
-nothing breaks off, what is lost is exactly what the rules of ``travels.py`` say, and everybody is told the same again.
+The history stays legal, ids do not change, signatures go to no other provider, every answer has usage and cost. If no
+answer breaks off, the losses are exactly those that the rules of ``travels.py`` predict, and each provider gets the same
+history again.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Fault(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn: with whom, what is said (None goes on), what is answered, which of the answers breaks, and how.
+    """One turn: the provider, the user's message (None: go on), the answers, which of them breaks, and how.
 
     ``reload``: before it, the conversation is saved and loaded.
     """
@@ -125,7 +126,7 @@ journeys = st.lists(turns, min_size=1, max_size=5)
 
 
 def steps(turn: Turn, world: World) -> list[Said | Step]:
-    """What the provider says in this turn, one of its answers broken."""
+    """The answers of the provider in this turn, one of them broken."""
     said: list[Said | Step] = list(turn.answers)
     place = min(turn.breaks, len(said) - 1)
     if turn.fault.kind == "cut":
@@ -142,7 +143,7 @@ def steps(turn: Turn, world: World) -> list[Said | Step]:
 
 
 def _said(messages: tuple[Message, ...]) -> list[Message]:
-    """Messages without the states of their calls, which go on while the calls do."""
+    """Messages without the states of their calls, which change while the calls run."""
     return [
         replace(message, metadata={name: fact for name, fact in message.metadata.items() if name != "calls"})
         for message in messages
@@ -150,7 +151,7 @@ def _said(messages: tuple[Message, ...]) -> list[Message]:
 
 
 def check(session: Session | SyncSession, world: World, before: tuple[Message, ...], checked: int) -> None:
-    """After every turn."""
+    """Check what must hold after every turn."""
     messages = session.messages
     assert _said(messages[: len(before)]) == _said(before), "what was said stays as it was"
     waiting = [call.id for call in session.history.open_calls]
@@ -167,7 +168,7 @@ def check(session: Session | SyncSession, world: World, before: tuple[Message, .
 
 
 def check_body(name: str, body: bytes, world: World) -> None:
-    """It is valid, and tells nobody what another has signed."""
+    """Check that the body is valid, and has no signature of another provider."""
     wire = json.loads(body)
     assert [line for line in problems(wire, name) if not line.startswith(WARNING)] == [], wire
     text = body.decode()
@@ -272,7 +273,7 @@ def test_any_sequence_of_moves_loses_what_the_rules_say_and_nothing_else(route: 
 
 
 def check_homecoming(world: World) -> None:
-    """To each, what it was told before is told the same again, and what it signed comes back once, where it stood."""
+    """Each provider gets the same history again, and each of its signatures once, at its place."""
     for name in DIALECTS:
         key = find(name).history_key
         told = [

@@ -1,8 +1,8 @@
 """A conversation of twelve turns that moves at every turn, between every ordered pair of dialects.
 
-Calls alone and side by side, failures, thoughts that their issuer signed, pictures of the user's and of tools. Each
-body is one that its reader's types and ordering rules accept; what is lost is exactly what the rules of ``travels.py``
-say; what a provider issued goes back to it byte for byte.
+It has single and parallel calls, failures, signed reasoning, and pictures from the user and from tools. The types and
+ordering rules of each provider accept every body; the losses are exactly those that the rules of ``travels.py``
+predict; what a provider issued goes back to it byte for byte.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ every_pair = pytest.mark.parametrize(("home", "away"), PAIRS)
 
 
 class Journey(NamedTuple):
-    """What came of it. ``lost`` has the losses of each turn; ``sent`` every body and answer, with the dialect."""
+    """A finished conversation. ``lost`` has the losses of each turn; ``sent`` each body and answer with its dialect."""
 
     session: SyncSession
     world: World
@@ -55,18 +55,18 @@ class Journey(NamedTuple):
         return [(name, json.loads(body), answer) for name, body, answer in self.world.sent]
 
     def bodies(self, name: str) -> list[Any]:
-        """What one dialect was told, in order."""
+        """The bodies that were sent in one dialect, in order."""
         return [body for spoken, body, _ in self.sent if spoken == name]
 
     def signed(self, name: str) -> list[str]:
-        """The proofs that one dialect gave, in order, as they came over the wire."""
+        """The signatures that one dialect gave, in order, as they were on the wire."""
         proofs = [(proof(name, number), answer) for number, (_, _, answer) in enumerate(self.sent)]
         return [secret for secret, answer in proofs if secret.encode() in answer]
 
 
 @cache
 def journey(home: str, away: str) -> Journey:
-    """Begun at home and moved at every turn, home again at last. At home answers are whole, away they are streamed."""
+    """Begin at ``home``, move at every turn, and end at ``home``. Answers are whole at home and streamed elsewhere."""
     world = World()
     session = SyncSession(model_of(home), TOOLS, "Be brief.", manager=world.manager)
     lost: list[Counter[tuple[str, str]]] = []
@@ -84,7 +84,7 @@ def journey(home: str, away: str) -> Journey:
 
 
 def test_the_conversation_has_what_it_should() -> None:
-    """And every ordered pair of the dialects that there are is a journey."""
+    """Every ordered pair of dialects is tested."""
     assert len(PAIRS) == 30
     assert set(DIALECTS) == set(KNOWN)
     said = [answer for turn in TURNS for answer in turn.answers]
@@ -138,7 +138,7 @@ def test_the_reader_hears_the_whole_history(home: str, away: str) -> None:
 
 
 def _exchanges(messages: Sequence[Message]) -> list[Any]:
-    """Calls with what their tools said to them, whatever the ids are."""
+    """Calls with the results of their tools, without ids."""
     found: list[Any] = []
     waiting: list[ToolUseBlock] = []
     for message in messages:
@@ -215,7 +215,7 @@ def test_what_is_lost_is_what_the_rules_say(home: str, away: str) -> None:
 
 
 def _said_by(name: str, home: str, away: str) -> list[Said]:
-    """What one of the two answered, turn by turn."""
+    """The answers of one of the two dialects, turn by turn."""
     own = [turn for number, turn in enumerate((*TURNS, TURNS[-1])) if (away if number % 2 else home) == name]
     return [answer for turn in own for answer in turn.answers]
 
@@ -225,7 +225,7 @@ STRANGERS = [(home, away) for home, away in PAIRS if {home, away} not in SHARED]
 
 @pytest.mark.parametrize(("home", "away"), STRANGERS)
 def test_what_is_signed_goes_to_nobody_else(home: str, away: str) -> None:
-    """Neither proofs nor thoughts, not even as prose."""
+    """Neither signatures nor reasoning reach the other provider, not even as text."""
     told = journey(home, away)
     for name, other in ((home, away), (away, home)):
         thoughts = {answer.thought for answer in _said_by(other, home, away) if answer.thought}
@@ -247,7 +247,7 @@ def test_what_is_signed_goes_to_the_same_vendor_behind_another_door(home: str, a
 
 
 def _answer_of(name: str, answer: bytes) -> list[Any]:
-    """What a provider said, in the pieces that its protocol puts into a history."""
+    """An answer of a provider, in the pieces that its protocol puts into a history."""
     wire = json.loads(answer)
     return ANSWERS[name](wire)
 
@@ -285,7 +285,7 @@ HISTORY: dict[str, Any] = {
 
 @every_pair
 def test_home_gets_back_what_it_said_byte_for_byte(home: str, away: str) -> None:
-    """Every answer of home's, as it came over the wire, stands in the last body, after eleven moves."""
+    """Every answer of the home provider, as it was on the wire, is in the last body, after eleven moves."""
     told = journey(home, away)
     answers = [_answer_of(home, answer) for name, _, answer in told.sent[:-1] if name == home]
     turns = [json.dumps(turn) for turn in HISTORY[home](told.bodies(home)[-1])]
@@ -296,7 +296,7 @@ def test_home_gets_back_what_it_said_byte_for_byte(home: str, away: str) -> None
 
 @every_pair
 def test_what_either_signed_comes_back_to_it(home: str, away: str) -> None:
-    """Away answers in streams: their proofs come back too, each of them, on what they prove."""
+    """Signatures that came in streams go back too, each on the block that it signs."""
     told = journey(home, away)
     for name in (home, away):
         said, signs = _said_by(name, home, away), VOICES[name].signs
@@ -361,7 +361,7 @@ def test_saved_and_continued_in_another_process(target: str, tmp_path: Path) -> 
 
 
 def _continued(session: SyncSession, target: str) -> tuple[SyncSession, list[bytes]]:
-    """What the session itself would come to, and send; a fork does it, so that the session stays as it is."""
+    """What the session would send and reach in one more turn; a fork runs it, so the session does not change."""
     world = World()
     fork = session.fork()
     fork.manager = world.manager

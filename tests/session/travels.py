@@ -1,7 +1,7 @@
-"""A conversation of twelve turns that can be held with any providers by turns: what each side says, and as whom.
+"""A conversation of twelve turns that can be held with any providers in turn: the user's messages, tools and answers.
 
-Every provider answers in its own voice: with ids of its own making or none, with proofs where its protocol has them.
-What telling it to another loses is written down as rules.
+Every provider answers as its protocol does: with ids of its own or none, and with signatures where the protocol has
+them. Rules say which losses occur when the history is sent to another provider.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MODELS = {
 
 
 def model_of(dialect: str) -> str:
-    """As a session is told."""
+    """The name of the dialect's model, as it is given to a session."""
     return f"{PROVIDERS[dialect]}:{MODELS[PROVIDERS[dialect]]}"
 
 
@@ -73,7 +73,7 @@ TOOLS: list[Any] = [add, look, fail]
 
 
 class Call(NamedTuple):
-    """A call that the model makes; ``text`` is what it wrote where that is no JSON."""
+    """A call that the model makes; ``text`` is what it wrote, if that is not JSON."""
 
     name: str
     input: dict[str, Any]
@@ -89,7 +89,7 @@ class Said(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What the user says, and what is answered, call by call."""
+    """The user's message, and the answers, one for each call of the model."""
 
     user: str | Sequence[Block]
     answers: tuple[Said, ...]
@@ -122,12 +122,12 @@ TURNS = (
 
 
 def proof(dialect: str, number: int) -> str:
-    """What only its issuer can verify."""
+    """A signature, which only its issuer can verify."""
     return base64.b64encode(f"proof of {dialect} #{number:03}".encode()).decode()
 
 
 class Voice(NamedTuple):
-    """How a provider speaks: the prefix of its ids (None gives none), what it signs, whether its thoughts are told."""
+    """How a provider answers: the prefix of its ids (None: no ids), what it signs, whether it shows its reasoning."""
 
     prefix: str | None
     signs: Literal["thoughts", "words", "nothing"]
@@ -151,7 +151,7 @@ WITHOUT_ID: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 def spoken(said: Said, dialect: str, number: int) -> tuple[Block, ...]:
-    """An answer in a provider's own voice. ``number`` tells its answers apart."""
+    """An answer as this provider writes it. ``number`` distinguishes its answers."""
     voice = VOICES[dialect]
     blocks: list[Block] = []
     if said.thought and voice.thinks:
@@ -225,7 +225,7 @@ FIXED: dict[str, list[tuple[str, str]]] = {
 
 
 def expected(messages: Sequence[Message], target: str) -> Iterator[tuple[str, str]]:
-    """Every loss of telling this history to ``target``, by the rules of the design, as kind and place."""
+    """Every loss that the rules predict when this history is sent to ``target``, as kind and place."""
     yield from FIXED.get(target, [])
     for index, message in enumerate(messages):
         origin = message.origin.dialect if message.origin is not None else None
@@ -248,7 +248,7 @@ def expected(messages: Sequence[Message], target: str) -> Iterator[tuple[str, st
 
 
 def _of_others(block: Block, where: str, origin: str, target: str) -> Iterator[tuple[str, str]]:
-    """State that belongs to whoever issued it."""
+    """The losses for a block that another provider has issued."""
     shared = any({origin, target} <= pair for pair in SHARED)
     if isinstance(block, ThinkingBlock):
         if not shared or target == CHAT:  # chat has no word for a thought, whoever had it
@@ -278,6 +278,6 @@ ERRORS = {CHAT: "content/0", RESPONSES: "content/0/text", OLLAMA: "content"}
 
 
 def _displaced(message: Message) -> list[int]:
-    """Ollama's messages say their text, then their pictures: the places where something else stands then."""
+    """The places whose content changes because Ollama's messages have all texts before all pictures."""
     order = sorted(range(len(message.content)), key=lambda place: isinstance(message.content[place], ImageBlock))
     return [place for place, meant in enumerate(order) if place != meant]
