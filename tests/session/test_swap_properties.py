@@ -1,8 +1,8 @@
 """Any conversation, with any moves and any broken answers: every body is accepted by its provider's types.
 
 The history stays legal, ids do not change, signatures go to no other provider, every answer has usage and cost. If no
-answer breaks off, the losses are exactly those that the rules of ``travels.py`` predict, and each provider gets the same
-history again.
+answer breaks off, the losses are exactly those that the rules of ``travels.py`` predict, and each provider gets the
+same history again.
 """
 
 from __future__ import annotations
