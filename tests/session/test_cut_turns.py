@@ -451,7 +451,12 @@ def interrupted_once(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch, *, 
 
 @pytest.mark.parametrize(
     ("owner", "name", "after"),
-    [(History, "conclude", False), (History, "mark", False), (History, "mark", True), (Turn, "_conclude", False)],
+    [
+        (History, "conclude", False),
+        (History, "note_states", False),
+        (History, "note_states", True),
+        (Turn, "_conclude", False),
+    ],
 )
 def test_results_are_kept_though_writing_them_is_interrupted(
     owner: Any, name: str, after: bool, monkeypatch: pytest.MonkeyPatch
