@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,5 +60,7 @@ def test_the_old_code_of_an_sdk_runs(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of an SDK, about the name of a model
-        exec(compile(code, page, "exec"), {"__name__": "__main__"})
+        shown: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(code, page, "exec"), shown)
+    shown["client"].close()  # else a socket that is still open is a warning in a later test
     assert "It rains" in capsys.readouterr().out
