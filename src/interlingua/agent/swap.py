@@ -66,13 +66,13 @@ def plan_swap(
     row = None if own else row or provider(to.provider or "")
     name = row.name if row is not None else to.provider or ""
     request = Request(messages=tuple(messages), tools=tuple(tools), system=system or (), model=to.model)
-    able = to.capabilities
+    capabilities = to.capabilities
     losses: tuple[Loss, ...] = ()
-    if able is not None and unsupported in LEAVING_OUT:
-        model = TargetModel(Facts(), able, request)
+    if capabilities is not None and unsupported in LEAVING_OUT:
+        model = TargetModel(Facts(), capabilities, request)
         request = leave_out(request, model, describe=unsupported == "describe")
         losses = tuple(model.losses)
-    problems = [*unanswered(messages), *(() if able is None else refusals(request, able))]
+    problems = [*unanswered(messages), *(() if capabilities is None else refusals(request, capabilities))]
     try:
         if not problems:
             request, matched = match_results(request)

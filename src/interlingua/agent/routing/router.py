@@ -128,9 +128,11 @@ class Router:
     def _make_candidate(self, name: str, *, blocking: bool) -> Candidate:
         id, model = self.manager.locate(name)
         adapter = self.manager.get_client(id) if blocking else self.manager.get_adapter(id)
-        known = adapter.capabilities_for(model or "")
+        capabilities = adapter.capabilities_for(model or "")
         breaker = self.availability.of(id, model)
-        made = self._candidates[name, blocking] = Candidate(id, model, adapter, breaker, known, f"{id}:{model or ''}")
+        made = self._candidates[name, blocking] = Candidate(
+            id, model, adapter, breaker, capabilities, f"{id}:{model or ''}"
+        )
         return made
 
     def _announce(self, account: str, model: str | None, state: State) -> None:
