@@ -26,7 +26,7 @@ from .dialects import dialect as find
 from .errors import AdapterError
 from .models.pricing import Cost, Pricing
 from .serving import AnswerWriter, asks_for_usage, refuse_state
-from .types.base import Json, altered
+from .types.base import Json, unchecked_copy
 from .types.events import Event, MessageComplete
 from .types.loss import Encoded, Loss
 from .types.messages import Origin
@@ -156,7 +156,7 @@ class RelayedCall:
 
     def request_to(self, model: str | None) -> Request:
         """The canonical request to this model."""
-        return altered(self._decoded, model=model, request_id=self._id, stream=self.stream)
+        return unchecked_copy(self._decoded, model=model, request_id=self._id, stream=self.stream)
 
     @property
     def losses(self) -> tuple[Loss, ...]:

@@ -13,7 +13,7 @@ import pytest
 
 from interlingua import Message, Request, TextBlock, dialect, from_json
 from interlingua.agent.session.saved import read_saved
-from interlingua.codec.old_marks import renewed
+from interlingua.codec.old_marks import upgraded
 
 SAMPLES: list[dict[str, Any]] = [
     json.loads(line) for line in (Path(__file__).parent / "old_marks.jsonl").read_text().splitlines()
@@ -47,7 +47,7 @@ def test_a_saved_session_says_the_same(sample: dict[str, Any]) -> None:
 @named
 def test_marks_of_today_are_left_as_they_are(sample: dict[str, Any]) -> None:
     request = from_json(json.dumps(sample["saved"]), Request)
-    assert renewed(request) == request
+    assert upgraded(request) == request
 
 
 @pytest.mark.parametrize("name", sorted({sample["dialect"] for sample in SAMPLES}))
@@ -55,4 +55,4 @@ def test_marks_of_today_are_left_as_they_are(sample: dict[str, Any]) -> None:
 def test_marks_that_no_release_wrote_do_no_harm(name: str, held: Any) -> None:
     marks = dict.fromkeys(("blank", "absent", "thinking", "item", "message", "part", "verbatim", "role"), held)
     message = Message("assistant", (TextBlock("hi", forms={name: marks}),), forms={name: marks})
-    assert renewed(message).content[0].text == "hi"
+    assert upgraded(message).content[0].text == "hi"

@@ -9,7 +9,7 @@ import pytest
 
 import interlingua.types
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.parameters import PARAMETERS, unsaid
+from interlingua.codec.parameters import PARAMETERS, lost_parameters
 from interlingua.codec.rows.compiler import source_of
 from interlingua.codec.rows.field_kinds import declared, usual_kind
 from interlingua.codec.rows.row import OFF_WIRE, Row, lost, may
@@ -39,7 +39,7 @@ def test_a_parameter_that_a_protocol_lacks_is_named_in_one_table() -> None:
     assert PARAMETERS.keys() <= declared(Request).keys()
     named = " ".join(declared(Request).keys() - OFF_WIRE - PARAMETERS.keys())
     request = Request(seed=1, store=True, verbosity="low")
-    frame = Frame(HERE, Row(Request, None, seed=may("grain"), elsewhere=named), **unsaid(HERE))
+    frame = Frame(HERE, Row(Request, None, seed=may("grain"), elsewhere=named), **lost_parameters(HERE))
     assert frame.put(request, ledger := Ledger()) == {"grain": 1}
     assert {(loss.path, loss.reason, loss.weight) for loss in ledger.losses} == {
         ("verbosity", "toy has no `verbosity`", "content"),

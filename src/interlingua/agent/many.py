@@ -9,7 +9,7 @@ from ..client.async_client import AsyncClient
 from ..client.manager import ProviderManager
 from ..client.many import AsyncMap, MapOptions, MapSettings, SyncMap
 from ..client.many.settings import Input
-from ..client.secrets import hidden
+from ..client.secrets import as_secret
 from ..client.sync_client import Client
 from ..models.pricing import Pricing
 from ..types.output import OutputType, T
@@ -75,7 +75,7 @@ def map_requests_sync(
 def _hide_key(arguments: Arguments) -> None:
     """Wrap the API key, so that tracebacks with local variables do not show it."""
     if "api_key" in arguments:
-        arguments["api_key"] = hidden(arguments["api_key"])
+        arguments["api_key"] = as_secret(arguments["api_key"])
 
 
 def _only_options(arguments: Arguments) -> MapOptions:

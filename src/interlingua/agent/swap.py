@@ -12,8 +12,8 @@ from ..client.fitting import (
     Unsupported,
     leave_out,
     match_results,
-    problems as refusals,
-    unanswered,
+    unanswered_calls,
+    unreadable_parts,
 )
 from ..dialects import dialect
 from ..errors import AdapterError
@@ -72,7 +72,7 @@ def plan_swap(
         model = TargetModel(Facts(), capabilities, request)
         request = leave_out(request, model, describe=unsupported == "describe")
         losses = tuple(model.losses)
-    problems = [*unanswered(messages), *(() if capabilities is None else refusals(request, capabilities))]
+    problems = [*unanswered_calls(messages), *(() if capabilities is None else unreadable_parts(request, capabilities))]
     try:
         if not problems:
             request, matched = match_results(request)

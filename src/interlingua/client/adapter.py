@@ -19,7 +19,7 @@ from ..models.catalogue import Catalogue, Facts, default_catalogue
 from ..models.catalogue.names import ALSO_CALLED, our_spelling
 from ..models.estimate import Learner
 from ..models.providers import PROVIDERS, Provider, provider as find
-from ..types.base import altered
+from ..types.base import unchecked_copy
 from ..types.blocks import Block
 from ..types.capabilities import AdapterCapabilities, Target
 from ..types.checking import check_arguments
@@ -277,12 +277,12 @@ class Adapter:
         if model is not None and ":" in model:
             model = self.bare_model_name(model)
         if self._prepare is not None:
-            request = self._prepare(request if model == request.model else altered(request, model=model))
+            request = self._prepare(request if model == request.model else unchecked_copy(request, model=model))
             model = request.model
         target, fitter = self._targets.get(model or "") or self._find_target(model or "")
         if request.model != target.model or not request.request_id or request.stream is not stream:
             id = request.request_id or new_ulid()
-            request = altered(request, model=target.model, request_id=id, stream=stream)
+            request = unchecked_copy(request, model=target.model, request_id=id, stream=stream)
         losses: tuple[Loss, ...] = ()
         if fitter is None or not fitter.accepts(request):
             request, losses = self._fit(request, fitter)

@@ -21,7 +21,15 @@ from ..types.response import Response
 from ..types.usage import TokenUsage
 from ..types.words import Role, StopReason
 
-__all__ = ["RETRIES", "Asking", "TypedEvents", "with_output_schema", "asks_again", "read_answer", "why_again"]
+__all__ = [
+    "RETRIES",
+    "Asking",
+    "TypedEvents",
+    "with_output_schema",
+    "can_ask_again",
+    "read_answer",
+    "correction_message",
+]
 
 RETRIES = 2
 """How many times a model is asked again if its answer does not fit the type."""
@@ -64,11 +72,13 @@ class Asking(Generic[T]):
         try:
             return read_answer(response, self._output)
         except OutputError as error:
-            if not self._retries_left or not asks_again(error):
+            if not self._retries_left or not can_ask_again(error):
                 raise
             self._retries_left -= 1
             wrong_answer = (as_turn(response),) if response.content else ()
-            self.request = replace(self.request, messages=(*self.request.messages, *wrong_answer, why_again(error)))
+            self.request = replace(
+                self.request, messages=(*self.request.messages, *wrong_answer, correction_message(error))
+            )
         return None
 
 
@@ -118,12 +128,12 @@ def read_answer(response: Response, output: Output[T]) -> Response[T]:
     raise _failure(response, why)
 
 
-def asks_again(error: OutputError) -> bool:
+def can_ask_again(error: OutputError) -> bool:
     """Whether the model may answer better if it is asked again."""
     return error.response is not None and error.response.stop_reason not in NO_ANSWER
 
 
-def why_again(error: OutputError) -> Message:
+def correction_message(error: OutputError) -> Message:
     """The message that asks the model to correct an answer that does not fit."""
     return Message(Role.user, f"This answer does not fit what was asked for:\n{error.reason}\n{TRY_AGAIN}")
 

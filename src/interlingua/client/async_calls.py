@@ -13,11 +13,11 @@ from typing import Any
 from ..errors import AdapterError, CancelledError
 from ..types.events import Event
 from .calls import Call
-from .transport.base import AsyncReply, Behind, come_with_head, pour
+from .transport.base import AsyncReply, Backlog, body_with_head, pour
 
 __all__ = ["AsyncCall", "Take"]
 
-Take = Callable[[Sequence[Event]], Behind]
+Take = Callable[[Sequence[Event]], Backlog]
 """A consumer of events. It returns an awaitable if it cannot keep up, else None."""
 
 
@@ -90,7 +90,7 @@ class AsyncCall(Call):
 
     def body_with_head(self) -> bytes | None:
         """The whole body if it was received together with the head, else None."""
-        return None if self.reply is None else come_with_head(self.reply)
+        return None if self.reply is None else body_with_head(self.reply)
 
     async def pour(self, take: Take) -> None:
         """Pass the events to ``take`` as they arrive, until the answer is complete."""
@@ -98,7 +98,7 @@ class AsyncCall(Call):
         with suppress(_AnswerComplete):
             await pour(self.reply, partial(self._feed_and_take, take), self.chunks)
 
-    def _feed_and_take(self, take: Take, chunk: bytes) -> Behind:
+    def _feed_and_take(self, take: Take, chunk: bytes) -> Backlog:
         events = self.feed(chunk)
         if self.over:
             raise _AnswerComplete

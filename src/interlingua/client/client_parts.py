@@ -18,19 +18,19 @@ from ..errors import InvalidRequestError, NotConfigured
 from ..models.catalogue import Catalogue
 from ..models.catalogue.tiers import TIER_NAMES
 from ..models.providers import IN_PROCESS, PROVIDERS, Provider
-from ..types.base import altered
+from ..types.base import unchecked_copy
 from ..types.request import Request
 from .config import AdapterConfig
 from .embedded.provider import EMBEDDED, embedded_provider
 from .environment import configured
 from .models_file import Configuration, Place, load_configuration
-from .secrets import hidden
+from .secrets import as_secret
 
 __all__ = [
     "ClientParts",
     "Partial",
     "WHICH_PROTOCOL",
-    "and_words",
+    "with_url_and_key",
     "configuration_of",
     "merge_settings",
     "parts_at",
@@ -140,7 +140,7 @@ def _prepare(configuration: Configuration, place: Place, settings: AdapterConfig
         return request
     found = configuration.locate(f"{place.adapter.id}:{request.model}")
     request = found.with_defaults(request)
-    return request if request.model == found.model else altered(request, model=found.model)
+    return request if request.model == found.model else unchecked_copy(request, model=found.model)
 
 
 # ------------------------------------------------------------------------------------------------ the default model
@@ -180,11 +180,11 @@ def _usable_adapters(configuration: Configuration) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------- merging settings
 
 
-def and_words(config: Partial | None, base_url: str | None, api_key: str | None) -> Partial | None:
+def with_url_and_key(config: Partial | None, base_url: str | None, api_key: str | None) -> Partial | None:
     """``config`` with ``base_url`` and ``api_key``, which win over its own."""
     given: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
     if api_key is not None:
-        given["api_key"] = hidden(api_key)
+        given["api_key"] = as_secret(api_key)
     api_key = None  # no traceback shows it
     if not given:
         return config

@@ -15,7 +15,7 @@ from ..errors import RETRYABLE, NotConfigured
 from ..types.base import Json
 from ..types.checking import check
 from ..types.words import ErrorClass
-from .secrets import MASK, Secret, hidden, masked, named_secrets, shown_url
+from .secrets import MASK, Secret, as_secret, masked, named_secrets, shown_url
 
 __all__ = ["AdapterConfig", "Retry", "scheme_problem"]
 
@@ -74,7 +74,7 @@ class AdapterConfig(Struct, frozen=True):
             if (value := getattr(self, name)) is not None:
                 force_setattr(self, name, _as_secret(name, value))
         if hasattr(self.extra_headers, "items"):
-            headers = {name: hidden(value) for name, value in self.extra_headers.items()}
+            headers = {name: as_secret(value) for name, value in self.extra_headers.items()}
             force_setattr(self, "extra_headers", headers)
             for name, value in headers.items():
                 _as_secret(f"header {name!r}", value)

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from .adapter import ProviderAdapter, Settings
 from .async_client import AsyncClient, AsyncStream
-from .client_parts import ClientParts, Partial, and_words, configuration_of, parts_for
+from .client_parts import ClientParts, Partial, configuration_of, parts_for, with_url_and_key
 from .embedded import Choice, handler
 from .sync_client import Client, Stream
 from .transport.base import AsyncTransport, Transport
@@ -47,7 +47,7 @@ def connect(
     used; without any key, ``NotConfigured`` is raised. ``script`` is what ``"embedded:"`` answers, one line for each
     request; without it, it echoes.
     """
-    config, api_key = and_words(config, base_url, api_key), None  # no traceback shows the key
+    config, api_key = with_url_and_key(config, base_url, api_key), None  # no traceback shows the key
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return client_at(parts, transport, script, **settings)
 
@@ -65,7 +65,7 @@ def connect_sync(
     **settings: Unpack[Settings],
 ) -> Client:
     """As ``connect``, for synchronous code."""
-    config, api_key = and_words(config, base_url, api_key), None  # no traceback shows the key
+    config, api_key = with_url_and_key(config, base_url, api_key), None  # no traceback shows the key
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return sync_client_at(parts, transport, script, **settings)
 

@@ -29,11 +29,11 @@ from .client_parts import (
     DEFAULTS,
     ClientParts,
     Partial,
-    and_words,
     default_model,
     merge_settings,
     parts_for,
     place_of,
+    with_url_and_key,
 )
 from .config import AdapterConfig
 from .connect import client_at, sync_client_at
@@ -145,7 +145,7 @@ class ProviderManager:
         if not id or (":" in id and adapter is not None):
             raise ValueError(f"an id may not be empty or hold a colon, since models are id:model; got {id!r}")
         registration = Registration(
-            id if adapter is None else adapter, and_words(config, base_url, api_key), keeps_open
+            id if adapter is None else adapter, with_url_and_key(config, base_url, api_key), keeps_open
         )
         with self._lock:
             fresh = self._make_entry(id, registration)  # raises now if something is wrong with it

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-__all__ = ["MASK", "SECRET_NAMES", "MaskedHeaders", "Secret", "hidden", "masked", "named_secrets", "shown_url"]
+__all__ = ["MASK", "SECRET_NAMES", "MaskedHeaders", "Secret", "as_secret", "masked", "named_secrets", "shown_url"]
 
 MASK = "**********"
 SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|authorization", re.IGNORECASE)
@@ -93,6 +93,6 @@ class Secret(str):
         return self  # a copy in the same process keeps the value; a pickle does not
 
 
-def hidden(key: Any) -> Any:
+def as_secret(key: Any) -> Any:
     """A key as a ``Secret``. A value that is not a string is returned as it is, and refused where it is used."""
     return Secret(key) if isinstance(key, str) else key

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from ..types.base import Json, Value
 from .json import Wire
 
-__all__ = ["kept", "marks", "note_role", "with_marks"]
+__all__ = ["extras_and_forms", "marks", "note_role", "with_marks"]
 
 V = TypeVar("V", bound=Value)
 NONE: Wire = {}
 
 
-def kept(dialect: str, rest: Wire, marks: Wire) -> dict[str, Any]:
+def extras_and_forms(dialect: str, rest: Wire, marks: Wire) -> dict[str, Any]:
     """The ``extras`` and ``forms`` of a value as keyword arguments, without empty ones."""
     fields: dict[str, Any] = {}
     if rest:

@@ -20,7 +20,7 @@ from .registry import DIALECTS, dialect
 from .rows.row import Row
 from .rows.table import Table
 
-__all__ = ["Means", "OldMarks", "blanks", "broken", "missing", "renewed", "tagged"]
+__all__ = ["Means", "OldMarks", "blanks", "broken", "missing", "upgraded", "tagged"]
 
 SHAPE_ERRORS = (AttributeError, KeyError, TypeError, ValueError, IndexError, AssertionError)
 Means = Callable[[Any, Json], Wire]
@@ -127,17 +127,17 @@ def _leaves(wire: Wire, path: str = "") -> Iterator[tuple[str, Json]]:
             yield f"{path}{key}", value
 
 
-def renewed(value: Any) -> Any:
+def upgraded(value: Any) -> Any:
     """A value and everything in it, with marks of today."""
     if type(value) is tuple:
-        return tuple([renewed(item) for item in cast("Sequence[Any]", value)])
+        return tuple([upgraded(item) for item in cast("Sequence[Any]", value)])
     if not isinstance(value, Value | EventBase):
         return value
     inner: dict[str, Any] = {}
     for name in value.__struct_fields__:
         held = getattr(value, name)
         if type(held) is tuple or isinstance(held, Value):
-            converted = renewed(held)
+            converted = upgraded(held)
             if converted is not held and converted != held:
                 inner[name] = converted
     forms: dict[str, Wire] = getattr(value, "forms", {})

@@ -14,7 +14,7 @@ from ..types.request import Request
 from .json import Wire
 from .rows.row import Spec, lost
 
-__all__ = ["PARAMETERS", "put_model", "take_from_url", "unsaid"]
+__all__ = ["PARAMETERS", "put_model", "take_from_url", "lost_parameters"]
 
 PARAMETERS: dict[str, LossWeight] = {
     # our field: how much its loss matters
@@ -38,7 +38,7 @@ PARAMETERS: dict[str, LossWeight] = {
 }
 
 
-def unsaid(dialect: str) -> dict[str, Spec]:
+def lost_parameters(dialect: str) -> dict[str, Spec]:
     """The loss of each parameter in ``PARAMETERS``, for a dialect whose protocol has no key for it."""
     return {name: lost(f"{dialect} has no `{name}`", weight) for name, weight in PARAMETERS.items()}
 

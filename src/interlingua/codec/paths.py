@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..types.base import Json
 from .json import Wire, is_array, is_object
 
-__all__ = ["ABSENT", "find", "fresh", "leave", "merge", "put", "remove"]
+__all__ = ["ABSENT", "find", "copied", "put_back", "merge", "put", "remove"]
 
 
 class Sentinel:
@@ -33,11 +33,11 @@ def find(wire: Json, path: Sequence[str]) -> Json:
     return wire
 
 
-def fresh(value: Json) -> Json:
+def copied(value: Json) -> Json:
     """A deep copy of a value that a row writes every time, because residue may be merged into it."""
     if is_object(value):
-        return {key: fresh(item) for key, item in value.items()}
-    return [fresh(item) for item in value] if is_array(value) else value
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if is_array(value) else value
 
 
 def put(wire: Wire, path: Sequence[str], value: Json) -> None:
@@ -60,7 +60,7 @@ def remove(wire: Wire, path: Sequence[str]) -> None:
         del wire[path[0]]
 
 
-def leave(rest: Wire, key: str, left: Wire) -> None:
+def put_back(rest: Wire, key: str, left: Wire) -> None:
     """Set the key to what is left of its object, or remove the key if nothing is left."""
     rest[key] = left
     if not left:

@@ -15,7 +15,7 @@ from ..errors import AdapterError, InvalidRequestError, ParseError, error_type
 from ..types.base import Json
 from ..types.events import MessageComplete
 from ..types.response import Response
-from .old_marks import renewed
+from .old_marks import upgraded
 
 __all__ = ["from_json", "to_json"]
 
@@ -47,7 +47,7 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
         if isinstance(value, Response | MessageComplete):
             saved = cast("Any", value)
             value = cast("T", replace(saved, error=_rebuilt(saved.error)))
-        return cast("T", renewed(value))
+        return cast("T", upgraded(value))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UnreadableValue(f"this is not the JSON of a {getattr(kind, '__name__', kind)}: {error}") from error
 

@@ -27,7 +27,7 @@ from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
 from .base import Dialect, Headers, StreamDecoder, StreamEncoder
-from .bodies.answers import BARE, unreadable
+from .bodies.answers import READING_ERRORS, unreadable_error
 from .bodies.error_bodies import WireErrors
 from .bodies.validate import Requirements
 from .history.incomplete import Adapted, cut_answer, cut_history
@@ -37,10 +37,10 @@ from .history.rules import is_ready, with_native_ids
 from .json import Wire, is_object
 from .ledger import Ledger
 from .registry import DIALECTS, dialect
-from .tools.hosted_tools import HostedTool, hosted_here
-from .tools.offered_tools import narrow
-from .tools.output import forcing, output_as_text, output_decoder
-from .tools.tool_names import ANY_NAME, NameRule, OwnNames, choice_named_here, named_here, told
+from .tools.hosted_tools import HostedTool, translated_hosted
+from .tools.offered_tools import keep_allowed_tools
+from .tools.output import encode_with_output, output_as_text, output_decoder
+from .tools.tool_names import ANY_NAME, NameRule, OriginalNames, choice_with_wire_names, renamed_tools, with_wire_names
 
 __all__ = ["Functions", "WireDialect"]
 
@@ -103,21 +103,21 @@ class WireDialect(Dialect):
             messages, done = self._writable_history(request.messages)
             request = replace(request, messages=tuple(messages))
         if not (ready and self.tool_names.all_fit(request.tools)):
-            named = named_here(request, self.name, self.tool_names)
+            named = with_wire_names(request, self.name, self.tool_names)
             request, done = (request, done) if named is None else (named.value, [*done, named])
-        if request.tools and (hosted := hosted_here(request, self.name, _hosted_of)) is not None:
+        if request.tools and (hosted := translated_hosted(request, self.name, _hosted_of)) is not None:
             request, done = hosted.value, [*done, hosted]
         while (
             request.tool_choice is not None
             and self.unsupported_choices
-            and (narrowed := narrow(request, self.name, self.unsupported_choices)) is not None
+            and (narrowed := keep_allowed_tools(request, self.name, self.unsupported_choices)) is not None
         ):
             request, done = narrowed.value, [*done, narrowed]
         write = self.functions.write_request
         if request.output_schema is None:
             encoded = write(request, target, self.provider)
         else:
-            encoded = forcing(
+            encoded = encode_with_output(
                 lambda changed: write(changed, target, self.provider), request, target, names_schemas=self.names_schemas
             )
         for step in reversed(done):
@@ -166,23 +166,23 @@ class WireDialect(Dialect):
         return Encoded(self.errors.body(error), losses=tuple(ledger.losses))
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        renamed = told(request, self.name, self.tool_names)
+        renamed = renamed_tools(request, self.name, self.tool_names)
         sent = request if renamed is None else renamed.request
         try:
             response = self.functions.read_response(body, headers, sent, self.provider)
         except AdapterError:
             raise
-        except BARE as error:
-            raise unreadable(body, self.name) from error
+        except READING_ERRORS as error:
+            raise unreadable_error(body, self.name) from error
         if renamed is not None:
             response = renamed.response(response)
         return response if request is None or request.output_schema is None else output_as_text(response, request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        renamed = told(request, self.name, self.tool_names)
+        renamed = renamed_tools(request, self.name, self.tool_names)
         if renamed is None:
             return output_decoder(self.functions.decoder(request, self.provider), request)
-        return output_decoder(OwnNames(self.functions.decoder(renamed.request, self.provider), renamed), request)
+        return output_decoder(OriginalNames(self.functions.decoder(renamed.request, self.provider), renamed), request)
 
     def stream_encoder(self, request: Request | None = None) -> StreamEncoder:
         return self.functions.encoder(request)
@@ -203,7 +203,7 @@ class WireDialect(Dialect):
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         writable, done = self._writable_history(messages)
-        if (named := named_here(Request(tuple(writable)), self.name, self.tool_names)) is not None:
+        if (named := with_wire_names(Request(tuple(writable)), self.name, self.tool_names)) is not None:
             writable, done = named.value.messages, [*done, named]
         encoded = self._part(self.functions.write_messages, writable, target)
         for step in reversed(done):
@@ -216,9 +216,9 @@ class WireDialect(Dialect):
 
     def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
         request, done = Request((), tools=tuple(tools)), list[Adapted[Request]]()
-        if (named := named_here(request, self.name, self.tool_names)) is not None:
+        if (named := with_wire_names(request, self.name, self.tool_names)) is not None:
             request, done = named.value, [named]
-        if (hosted := hosted_here(request, self.name, _hosted_of)) is not None:
+        if (hosted := translated_hosted(request, self.name, _hosted_of)) is not None:
             request, done = hosted.value, [*done, hosted]
         encoded = self._part(self.functions.write_tools, request.tools, target)
         for step in reversed(done):
@@ -226,7 +226,7 @@ class WireDialect(Dialect):
         return encoded
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
-        if (named := choice_named_here(choice, self.name, self.tool_names)) is not None:
+        if (named := choice_with_wire_names(choice, self.name, self.tool_names)) is not None:
             return named.complete_losses(self._part(self.functions.write_choice, named.value, target))
         return self._part(self.functions.write_choice, choice, target)
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from ..codec.history import incomplete, rules
 from ..codec.json import Wire, is_array, is_dict, is_object
 from ..codec.ledger import Ledger
-from ..codec.marks import kept, marks
-from ..codec.paths import leave, merge
+from ..codec.marks import extras_and_forms, marks
+from ..codec.paths import merge, put_back
 from ..codec.rows.endings import Ending
 from ..codec.rows.table import Frame, Table
 from ..codec.schema.plans import is_strict_form, restorer, write_strict_schema
@@ -148,7 +148,7 @@ def read_format(config: Wire, key: str, fields: dict[str, Any], mark: Wire, dial
         return False
     fields["output_schema"] = schema
     mark_schema(schema, dialect, mark)
-    leave(config, key, {name: value for name, value in form.items() if name not in ("type", "schema")})
+    put_back(config, key, {name: value for name, value in form.items() if name not in ("type", "schema")})
     return True
 
 
@@ -188,14 +188,14 @@ class Answers(NamedTuple):
         if calls and request is not None:
             fields["content"] = calls_as_declared(content, request, texts=False)
         self.ending.read(fields, rest, mark, calls=calls)
-        return incomplete.mark_cut_call(Response(**fields, **kept(self.dialect, rest, mark)))
+        return incomplete.mark_cut_call(Response(**fields, **extras_and_forms(self.dialect, rest, mark)))
 
     def read_streamed(self, envelope: Wire, content: tuple[Block, ...]) -> Response:
         """The answer of a stream: ``content`` are the blocks it brought, ``envelope`` is everything else."""
         fields, rest, mark = self.frame.take({**self.empty, **envelope})
         fields["content"] = content
         self.ending.read(fields, rest, mark, calls=ToolUseBlock in map(type, content))
-        return Response(**fields, **kept(self.dialect, rest, mark))
+        return Response(**fields, **extras_and_forms(self.dialect, rest, mark))
 
     def write(self, response: Response) -> Encoded:
         """Write a whole answer."""

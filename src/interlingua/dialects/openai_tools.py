@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..codec.json import Wire
 from ..codec.ledger import Ledger
 from ..codec.marks import marks
-from ..codec.rows.kinds import OMIT, REFUSED, By, Vocabulary
+from ..codec.rows.kinds import OMIT, REFUSED, FunctionKind, Vocabulary
 from ..codec.rows.row import Row, Rule, lost, must
 from ..codec.rows.table import Table
 from ..codec.rules import lacking, rule
@@ -40,7 +40,7 @@ class Choices:
     def __init__(self, dialect: str, *, nested: bool) -> None:
         self.dialect, self.nested = dialect, nested
         of_function, of_custom, of_allowed = ("function.", "custom.", "allowed_tools.") if nested else ("", "", "")
-        modes, names = Vocabulary({"auto": "auto", "required": "any"}), By(self.read_names, self.write_names)
+        modes, names = Vocabulary({"auto": "auto", "required": "any"}), FunctionKind(self.read_names, self.write_names)
         no_list = lost(f"a tool choice specific of {dialect} has no list of allowed tools")
         one: dict[str, Any] = {"fixed": {"mode": "specific"}, "allowed": no_list, "elsewhere": "parallel"}
         # fmt: off

@@ -13,7 +13,7 @@ import msgspec
 from ..client.adapter import new_ulid
 from ..dialects import dialect as find
 from ..errors import AdapterError, InvalidRequestError, ServerError
-from ..serving import PREFIXES, SERVED, Entrance, find_entrance, worded
+from ..serving import PREFIXES, SERVED, Entrance, find_entrance, with_known_words
 from ..types.base import Json
 from .admission import Key
 from .cors import cors_headers, is_preflight, preflight_headers
@@ -127,7 +127,7 @@ class Gateway:
         """Answer with an error in the caller's dialect. Once an answer has begun there is no status left to send."""
         if answer.started:
             return
-        error = worded(error, dialect)
+        error = with_known_words(error, dialect)
         wire = find(dialect).encode_error(error)
         status = error.provider_status if error.provider_status in FIXED else wire.status
         answer.headers.setdefault(SERVED[dialect].request_id_header, error.request_id or new_ulid())

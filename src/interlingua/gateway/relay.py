@@ -16,7 +16,7 @@ import msgspec
 from ..agent.routing import Candidate, Route as Candidates
 from ..client.async_client import AsyncClient
 from ..client.retry import Budget
-from ..client.transport.base import Behind
+from ..client.transport.base import Backlog
 from ..dialects import dialect as find
 from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
@@ -236,7 +236,7 @@ class Call(SameDialectCall):
         settings = self._snapshot.settings
         with KeepAlive(self.answer, settings.keep_alive_seconds, writer.keep_alive, head) as alive:
 
-            def write(events: Sequence[Event]) -> Behind:
+            def write(events: Sequence[Event]) -> Backlog:
                 if written := relayed.feed_all(events):
                     alive.write(written)
                 return self.answer.drained

@@ -19,7 +19,7 @@ from ..client.adapter import Passage, new_ulid
 from ..client.async_client import AsyncClient
 from ..client.deadline import Deadline
 from ..client.http import HttpRequest, Timeouts
-from ..client.transport.base import AsyncReply, come_with_head, pour
+from ..client.transport.base import AsyncReply, body_with_head, pour
 from ..errors import AdapterError, InvalidRequestError
 from ..serving import SERVED, Entrance
 from ..types.usage import TokenUsage
@@ -193,7 +193,7 @@ class SameDialectCall:
                 raise await self._refusal(client, reply)
             self.answer.headers["x-interlingua-model"] = self.receipt.served or ""
             headers, self.receipt.passed = answer_headers(reply.headers), True
-            whole = None if self._streams else come_with_head(reply)
+            whole = None if self._streams else body_with_head(reply)
             if whole is None:
                 usage = UsageReader(self.dialect, stream=self._streams)
                 await self._pass_pieces(reply, headers, usage)

@@ -8,7 +8,7 @@ from .counting import COUNTERS, Counter, counted_request, write_count
 from .doors import DOORS, PREFIXES, Door, Entrance, find_entrance, is_name
 from .facts import KEY_HEADERS, SERVED, Served, find_key
 from .listing import LISTS, Listed, write_model, write_models
-from .refusals import refuse_state, worded
+from .refusals import refuse_state, with_known_words
 
 __all__ = [
     "AnswerWriter",
@@ -29,7 +29,7 @@ __all__ = [
     "find_key",
     "is_name",
     "refuse_state",
-    "worded",
+    "with_known_words",
     "write_count",
     "write_model",
     "write_models",

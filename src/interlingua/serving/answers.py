@@ -18,7 +18,7 @@ from ..codec.history.joining import Joining, answer_join, has_neighbours
 from ..codec.json import is_dict
 from ..dialects import dialect as find
 from ..errors import AdapterError
-from ..types.base import Json, altered
+from ..types.base import Json, unchecked_copy
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ..types.events import BlockComplete, BlockStart, Event, MessageComplete, MessageStart, ToolUseEnd, ToolUseStart
 from ..types.loss import Encoded, Loss
@@ -26,7 +26,7 @@ from ..types.messages import Origin
 from ..types.request import Request
 from ..types.response import Response
 from .facts import SERVED
-from .refusals import worded
+from .refusals import with_known_words
 
 __all__ = ["AnswerWriter", "asks_for_usage"]
 
@@ -128,7 +128,7 @@ class AnswerWriter:
 
     def fail(self, error: AdapterError) -> bytes:
         """The bytes that end the stream with an error; empty if it has ended."""
-        written = self._encoder.fail(worded(error, self.dialect))
+        written = self._encoder.fail(with_known_words(error, self.dialect))
         return written if self._array is None else self._elements(written)
 
     def close(self) -> bytes:
@@ -155,7 +155,7 @@ class AnswerWriter:
         response = response if joining is None else joining.response(response)
         if self._item_ids:
             content = [self._stamped(index, block) for index, block in enumerate(response.content)]
-            response = altered(response, content=tuple(content))
+            response = unchecked_copy(response, content=tuple(content))
         encoded = self._codec.encode_response(self._named(response), self.request)
         return encoded if joining is None else replace(encoded, losses=(*joining.losses, *encoded.losses))
 
@@ -179,12 +179,12 @@ class AnswerWriter:
 
     def _complete(self, event: MessageComplete) -> Event:
         if event.error is not None:
-            event = replace(event, error=worded(event.error, self.dialect))
+            event = replace(event, error=with_known_words(event.error, self.dialect))
         response = event.response
         if self._item_ids:
-            response = altered(response, content=tuple(map(self._as_closed, response.content)))
+            response = unchecked_copy(response, content=tuple(map(self._as_closed, response.content)))
         if not self.usage:
-            response = altered(response, usage=None)
+            response = unchecked_copy(response, usage=None)
         return replace(event, response=self._named(response))
 
     _stamps: ClassVar[Mapping[type[Any], Callable[[Any, Any], Event]]] = {
@@ -214,4 +214,4 @@ class AnswerWriter:
         if self._extras:
             own: Any = extras.get(self.dialect, {})
             extras = {**extras, self.dialect: {**own, **cast("dict[str, Json]", self._extras[self.dialect])}}
-        return altered(response, id=self._id, model=self.model or response.model, extras=extras)
+        return unchecked_copy(response, id=self._id, model=self.model or response.model, extras=extras)

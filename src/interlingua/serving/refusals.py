@@ -15,7 +15,7 @@ from ..codec.json import is_dict
 from ..errors import AdapterError, ContextOverflowError, InvalidRequestError
 from ..types.base import Json
 
-__all__ = ["refuse_state", "worded"]
+__all__ = ["refuse_state", "with_known_words"]
 
 
 class Refusal(Struct, frozen=True):
@@ -87,7 +87,7 @@ TYPES = {400: "invalid_request_error", 413: "request_too_large"}
 TOO_LARGE, BAD = 413, 400
 
 
-def worded(error: AdapterError, dialect: str) -> AdapterError:
+def with_known_words(error: AdapterError, dialect: str) -> AdapterError:
     """The error of another provider with the words that clients of this dialect look for; other errors unchanged."""
     word = WORDS.get(dialect, {}).get(type(error))
     if word is None or dialect in error.extras or error.provider is None:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-__all__ = ["Json", "Value", "altered"]
+__all__ = ["Json", "Value", "unchecked_copy"]
 
 Json = Any
 """A parsed JSON value. The alias shows what is meant; with a recursive type every access would need a cast."""
@@ -32,7 +32,7 @@ class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_def
 V = TypeVar("V", bound=Value)
 
 
-def altered(value: V, **fields: Any) -> V:
+def unchecked_copy(value: V, **fields: Any) -> V:
     """A copy with other values of some fields. Unlike ``replace`` it checks nothing: the values must be right."""
     changed = copy(value)
     for name, held in fields.items():

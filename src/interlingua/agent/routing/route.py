@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ...client.adapter import Adapter, ProviderAdapter
 from ...client.config import AdapterConfig
 from ...client.deadline import Deadline
-from ...client.fitting import LEAVING_OUT, problems
+from ...client.fitting import LEAVING_OUT, unreadable_parts
 from ...client.limiter import Limiter
 from ...client.retry import Budget
 from ...errors import AdapterError, InvalidRequestError, ServerError
@@ -63,7 +63,7 @@ class Candidate(Struct, frozen=True):
 
     def problem(self, request: Request) -> str | None:
         """Why the model cannot read this request as it is; None if it can."""
-        return next(problems(replace(request, model=self.model), self.capabilities), None)
+        return next(unreadable_parts(replace(request, model=self.model), self.capabilities), None)
 
     @property
     def is_strict(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from ...client.adapter import ProviderAdapter
-from ...client.client_parts import WHICH_PROTOCOL, Partial, and_words
+from ...client.client_parts import WHICH_PROTOCOL, Partial, with_url_and_key
 from ...client.embedded import Choice
 from ...client.fitting import Unsupported
 from ...client.limiter import Limiter
@@ -55,7 +55,7 @@ def manager_and_model(
         return manager, model
     if "client" in given:
         return _with_client(given.pop("client"), model, given)
-    config = and_words(given.pop("config", None), given.pop("base_url", None), given.pop("api_key", None))
+    config = with_url_and_key(given.pop("config", None), given.pop("base_url", None), given.pop("api_key", None))
     made = ProviderManager(**given)
     if config is not None:
         made.register(_only_provider(made, model), None, config)

@@ -15,7 +15,7 @@ import msgspec
 from ...client.adapter import Adapter, new_ulid
 from ...client.content import parts_of
 from ...client.manager import ProviderManager
-from ...client.secrets import hidden
+from ...client.secrets import as_secret
 from ...client.uploaded import Uploads
 from ...codec.surrogates import REPLACED, clean
 from ...codec.translate import as_blocks, repair_tool_results
@@ -83,7 +83,7 @@ class Conversation(Settings):
         **settings: Unpack[SettingsArguments],
     ) -> None:
         if "api_key" in settings:
-            settings["api_key"] = hidden(settings["api_key"])
+            settings["api_key"] = as_secret(settings["api_key"])
         own_settings, self.options, connection = split_arguments(settings)
         super().__init__(**own_settings)
         self.id = id or f"ses_{new_ulid()}"

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...client.uploaded import Uploaded
 from ...codec.json import is_array, is_object
 from ...codec.limits import is_deeper
-from ...codec.old_marks import renewed
+from ...codec.old_marks import upgraded
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -109,12 +109,12 @@ def read_saved(data: bytes | str, source: str) -> Saved:
 def read_parts(stored: Json, messages: Json, source: str) -> Saved:
     """A session from the JSON values of its head and of its messages."""
     head, problems = _read_head(_upgraded(stored, source), messages, source)
-    head = replace(head, system=renewed(head.system)) if head.system else head
+    head = replace(head, system=upgraded(head.system)) if head.system else head
     read: list[Message] = []
     omitted: list[str | None] = []
     for index, raw in enumerate(messages if is_array(messages) else ()):
         message, why = read_message(raw)
-        read.append(renewed(message))
+        read.append(upgraded(message))
         if why is not None:
             problems.append(f"{source}: message {index} ({message.id}) could not be read whole: {why}")
             omitted += [] if message.content else [message.id]

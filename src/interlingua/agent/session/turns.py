@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...client.adapter import Adapter, new_ulid
-from ...client.asking import asks_again, read_answer, why_again
+from ...client.asking import can_ask_again, correction_message, read_answer
 from ...client.behaviour import Preset, apply_preset
 from ...codec.typed import Output
 from ...errors import (
@@ -220,10 +220,10 @@ class Turn:
         try:
             return read_answer(response, output)
         except OutputError as error:
-            if not self.output_retries or not asks_again(error):
+            if not self.output_retries or not can_ask_again(error):
                 raise
             self.output_retries -= 1
-            self.conversation.history.add(replace(why_again(error), id=new_message_id()))
+            self.conversation.history.add(replace(correction_message(error), id=new_message_id()))
         return None
 
     def _can_answer_open_calls(self) -> bool:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ...client.secrets import MASK
 from ...codec.surrogates import REPLACED, clean
-from ...codec.typed import said
+from ...codec.typed import plain_value
 from ...types.blocks import (
     Base64Source,
     Block,
@@ -102,9 +102,9 @@ def _blocks(value: Any) -> tuple[Block, ...]:
 
 def _json(value: Any) -> str:
     try:
-        return msgspec.json.encode(value, enc_hook=said).decode()
+        return msgspec.json.encode(value, enc_hook=plain_value).decode()
     except UnicodeEncodeError:  # for lone surrogates, which _cleaned replaces later
-        return json.dumps(msgspec.to_builtins(value, enc_hook=said), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(msgspec.to_builtins(value, enc_hook=plain_value), ensure_ascii=False, separators=(",", ":"))
 
 
 def _media_block(data: bytes) -> Block:

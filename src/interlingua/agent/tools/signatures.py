@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 import msgspec
 
 from ...codec.schema.walk import Schema
-from ...codec.typed import complaint_of, description_of, plain_hint, read_value, said, schemas_of
+from ...codec.typed import complaint_of, description_of, plain_hint, plain_value, read_value, schemas_of
 from ...types.base import Json
 from .context import ToolContext
 
@@ -185,7 +185,7 @@ def _default(value: Any) -> Schema:
     if isinstance(value, float) and not math.isfinite(value):
         return {}
     try:
-        return {"default": msgspec.json.decode(msgspec.json.encode(value, enc_hook=said))}
+        return {"default": msgspec.json.decode(msgspec.json.encode(value, enc_hook=plain_value))}
     except (TypeError, ValueError, NotImplementedError):
         return {}
 

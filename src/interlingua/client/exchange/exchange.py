@@ -12,7 +12,7 @@ from ...codec.surrogates import REPLACED, clean
 from ...dialects import Dialect
 from ...errors import AdapterError, CancelledError, InvalidRequestError
 from ...models.providers import Provider
-from ...types.base import Json, altered
+from ...types.base import Json, unchecked_copy
 from ...types.capabilities import Target
 from ...types.loss import Loss
 from ...types.messages import Origin
@@ -50,7 +50,7 @@ class Exchange:
         options, self.limits = config.options, config.limits
         betas = betas_of(request.betas, config) if options else request.betas
         if request.stream is not stream or betas is not request.betas:
-            request = altered(request, stream=stream, betas=betas)
+            request = unchecked_copy(request, stream=stream, betas=betas)
         self.request, self.provider, self.dialect, self.stream = request, provider, dialect, stream
         self.target = target
         self.model = request.model or (target.model if target else None)

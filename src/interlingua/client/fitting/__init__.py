@@ -16,13 +16,13 @@ from ...types.capabilities import AdapterCapabilities
 from ...types.loss import Loss
 from ...types.request import Request
 from .cache_marks import drop_cache_marks
-from .content import prefill_problems, problems
+from .content import prefill_problems, unreadable_parts
 from .fast_check import Fitter
 from .left_out import leave_out
 from .parameters import disable_thinking_if_forced, drop_parallel, drop_rejected, limit_output, needs_forced_tool
 from .target_model import TargetModel
 from .thinking import fit_thinking
-from .tool_results import match_results, results_match, unanswered
+from .tool_results import match_results, results_match, unanswered_calls
 from .tool_roots import roots_are_plain, with_plain_roots
 
 __all__ = [
@@ -33,10 +33,10 @@ __all__ = [
     "fit_request",
     "leave_out",
     "match_results",
-    "problems",
+    "unreadable_parts",
     "results_match",
     "roots_are_plain",
-    "unanswered",
+    "unanswered_calls",
     "with_plain_roots",
 ]
 
@@ -56,10 +56,10 @@ def fit_request(
 ) -> tuple[Request, tuple[Loss, ...]]:
     """A request that the model accepts, and the losses. Raises ``InvalidRequestError`` if there is none."""
     model = TargetModel(facts, able, request)
-    wrong = [*problems(request, able)]
+    wrong = [*unreadable_parts(request, able)]
     if wrong and unsupported in LEAVING_OUT:
         request = leave_out(request, model, describe=unsupported == "describe")
-        wrong = [*problems(request, able)]
+        wrong = [*unreadable_parts(request, able)]
     if facts.prefill is False:
         wrong += prefill_problems(request)
     if wrong:

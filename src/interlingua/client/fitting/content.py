@@ -21,7 +21,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.words import Role
 
-__all__ = ["lack_of", "problems", "prefill_problems"]
+__all__ = ["lack_of", "unreadable_parts", "prefill_problems"]
 
 SYSTEM, ASSISTANT = Role.system, Role.assistant
 
@@ -38,7 +38,7 @@ NEEDS: dict[type, tuple[str, str]] = {
 # fmt: on
 
 
-def problems(request: Request, able: AdapterCapabilities) -> Iterator[str]:
+def unreadable_parts(request: Request, able: AdapterCapabilities) -> Iterator[str]:
     """The reasons why the model cannot read this request, each with the place in the request."""
     name = request.model or "the model"
     if request.tools and not able.tools:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...types.base import altered
+from ...types.base import unchecked_copy
 from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice
 from .target_model import TargetModel
@@ -63,7 +63,7 @@ def drop_rejected(request: Request, model: TargetModel) -> Request:
             changes[name] = unset
             if value != DEFAULTS.get(name, unset):
                 model.lose(name, "dropped", f"does not take this parameter{when}")
-    return altered(request, **changes) if changes else request
+    return unchecked_copy(request, **changes) if changes else request
 
 
 def limit_output(request: Request, model: TargetModel) -> Request:

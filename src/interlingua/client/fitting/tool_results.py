@@ -17,7 +17,7 @@ from ...types.loss import Loss
 from ...types.messages import Message
 from ...types.request import Request
 
-__all__ = ["match_results", "results_match", "unanswered"]
+__all__ = ["match_results", "results_match", "unanswered_calls"]
 
 Place = tuple[int, int]
 """A message, and a block in it."""
@@ -58,7 +58,7 @@ def results_match(messages: Sequence[Message]) -> bool:
     return not waiting
 
 
-def unanswered(messages: Sequence[Message]) -> list[str]:
+def unanswered_calls(messages: Sequence[Message]) -> list[str]:
     """The calls without a result, each as a sentence with its place in the messages."""
     calls, _ = _unmatched(messages)
     waiting = {id(call) for places in calls.values() for call in places}

@@ -18,13 +18,13 @@ __all__ = [
     "Abort",
     "AsyncReply",
     "AsyncTransport",
-    "Behind",
+    "Backlog",
     "Reply",
     "Transport",
     "Write",
     "certificate_asked",
     "certificate_error",
-    "come_with_head",
+    "body_with_head",
     "is_asked_for_certificate",
     "no_url",
     "pour",
@@ -58,8 +58,8 @@ class AsyncReply(Protocol):
         ...
 
 
-Behind = Awaitable[object] | None
-Write = Callable[[bytes], Behind]
+Backlog = Awaitable[object] | None
+Write = Callable[[bytes], Backlog]
 """A consumer of the chunks of a body. It returns an awaitable if it cannot keep up, else None."""
 
 
@@ -70,9 +70,9 @@ def pour(reply: AsyncReply, write: Write, chunks: AsyncIterator[bytes] | None = 
     return _pour(chunks or reply.chunks(), write) if own is None else own(write)
 
 
-def come_with_head(reply: AsyncReply) -> bytes | None:
+def body_with_head(reply: AsyncReply) -> bytes | None:
     """The whole body if it was received together with the head and the reply can tell, else None."""
-    own: Callable[[], bytes | None] | None = getattr(reply, "come_with_head", None)
+    own: Callable[[], bytes | None] | None = getattr(reply, "body_with_head", None)
     return None if own is None else own()
 
 

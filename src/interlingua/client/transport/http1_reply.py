@@ -6,7 +6,7 @@ import asyncio
 from typing import Protocol
 
 from ...errors import AdapterError
-from .base import Behind, Write
+from .base import Backlog, Write
 from .head import BUFFER
 from .replies import CAUGHT, TimedReply
 from .timeouts import TimedRequest
@@ -39,7 +39,7 @@ class Http1Reply(TimedReply):
         """The error that ended the answer early."""
         self._chunks: list[bytes] = []
         self._size = 0
-        self._waiter: asyncio.Future[Behind] | None = None
+        self._waiter: asyncio.Future[Backlog] | None = None
         self._write: Write | None = None
 
     def begin(self) -> None:
@@ -93,7 +93,7 @@ class Http1Reply(TimedReply):
     def _is_read(self) -> bool:
         return self.is_complete and not self._chunks
 
-    def _wait(self, write: Write | None) -> asyncio.Future[Behind]:
+    def _wait(self, write: Write | None) -> asyncio.Future[Backlog]:
         """A future that is done when more has come; with ``write``, when that cannot keep up or the answer ends."""
         if self.timed.patience is not None:
             self.timed.wait()
@@ -160,7 +160,7 @@ class Http1Reply(TimedReply):
         if self._waiter is not None:
             self._wake()
 
-    def _wake(self, behind: Behind = None) -> None:
+    def _wake(self, behind: Backlog = None) -> None:
         waiter, self._waiter, self._write = self._waiter, None, None
         if waiter is not None and not waiter.done():
             waiter.set_result(behind)

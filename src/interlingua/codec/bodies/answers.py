@@ -7,15 +7,15 @@ from ...types.base import Json
 from ..json import Wire, is_object
 from ..streams.stream import dump
 
-__all__ = ["BARE", "answer_of", "unreadable"]
+__all__ = ["READING_ERRORS", "checked_answer", "unreadable_error"]
 
 HEAD = 200
 """How many characters of a body an error quotes."""
-BARE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+READING_ERRORS = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 """The exceptions that reading a body raises where its values have unexpected types."""
 
 
-def answer_of(body: Json, dialect: str, *keys: str) -> Wire:
+def checked_answer(body: Json, dialect: str, *keys: str) -> Wire:
     """Return the body if it is an object with one of these keys, by which answers of its protocol are recognised."""
     if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}: {_head(body)}")
@@ -28,7 +28,7 @@ def answer_of(body: Json, dialect: str, *keys: str) -> Wire:
     )
 
 
-def unreadable(body: Json, dialect: str) -> ParseError:
+def unreadable_error(body: Json, dialect: str) -> ParseError:
     """The error for an answer that cannot be read."""
     return ParseError(f"this {dialect} answer cannot be read: {_head(body)}")
 

@@ -25,8 +25,8 @@ __all__ = [
     "error_object",
     "first_header",
     "parse_body",
-    "text_of",
-    "usable",
+    "message_of",
+    "valid_seconds",
     "with_message",
     "write_seconds",
 ]
@@ -64,7 +64,7 @@ class WireErrors(ErrorTable):
         residue: Wire = wire if is_dict(wire) else {"text": wire}
         own = residue.get(self._request_id_key) if self._request_id_key is not None else None
         return self.make(
-            status, headers, words=self._words(wire), message=text_of(wire), provider=provider,
+            status, headers, words=self._words(wire), message=message_of(wire), provider=provider,
             request_id=own if isinstance(own, str) else first_header(headers, *self._request_ids),
             extras={self.dialect: residue},
         )  # fmt: skip
@@ -173,14 +173,14 @@ def error_object(wire: Json) -> Wire:
     return inner if is_dict(inner) else wire
 
 
-def text_of(wire: Json) -> str:
+def message_of(wire: Json) -> str:
     """The message in an error body, or the body itself as JSON if it has none."""
     return _find_message(error_object(wire)) or _find_message(wire) or (dump(wire).decode() if wire else "")
 
 
 def with_message(body: Wire, message: str) -> Wire:
     """An error body with this message; the body itself if it has the message already."""
-    if message in ("", text_of(body)):
+    if message in ("", message_of(body)):
         return body
     inner = error_object(body)
     key = next((key for key in MESSAGE_KEYS if isinstance(inner.get(key), str)), "message")
@@ -211,15 +211,15 @@ def _retry_hint(headers: Mapping[str, str] | None) -> tuple[bool | None, float |
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         if "retry-after-ms" in headers:
-            return usable(float(headers["retry-after-ms"]) / 1000)
+            return valid_seconds(float(headers["retry-after-ms"]) / 1000)
         if "retry-after" in headers:
-            return usable(_seconds(headers["retry-after"], headers.get("date")))
+            return valid_seconds(_seconds(headers["retry-after"], headers.get("date")))
     except (ValueError, TypeError, OverflowError):
         return None
     return None
 
 
-def usable(seconds: float | None) -> float | None:
+def valid_seconds(seconds: float | None) -> float | None:
     """The waiting time in seconds; None if the value is negative, infinite or not a number."""
     return seconds if seconds is not None and math.isfinite(seconds) and seconds >= 0 else None
 

@@ -27,8 +27,8 @@ __all__ = [
     "is_ready",
     "leading_system",
     "mark_orphans",
-    "scattered",
-    "settled",
+    "misplaced_results",
+    "in_wire_order",
     "blocks_to_send",
     "stub_tools",
     "with_native_ids",
@@ -109,7 +109,7 @@ def _with_native_ids(message: Message, dialect: str, given: dict[str, str]) -> M
     return message if content is None else replace(message, content=tuple(content))
 
 
-def settled(messages: Sequence[Message], ledger: Ledger, dialect: str = "") -> Sequence[tuple[int, Message]]:
+def in_wire_order(messages: Sequence[Message], ledger: Ledger, dialect: str = "") -> Sequence[tuple[int, Message]]:
     """The messages with their places, every tool message right behind the assistant turn that it answers.
 
     Protocols require that order; a history that has it is returned unchanged. So are results that ``dialect`` itself
@@ -184,7 +184,7 @@ def _in_order(messages: Sequence[Message], dialect: str) -> bool:
     return True
 
 
-def scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
+def misplaced_results(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
     """Results that do not answer the assistant turn before them: maps the place of each to the turn that it answers."""
     found: dict[tuple[int, int], int] = {}
     calls: dict[str, int] = {}

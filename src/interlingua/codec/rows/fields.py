@@ -17,7 +17,7 @@ from ...types.base import Json
 from ...types.loss import LossKind, LossWeight
 from ..json import Wire
 from ..ledger import Ledger, weigh
-from ..paths import ABSENT, find, fresh, put, remove
+from ..paths import ABSENT, copied, find, put, remove
 from .kinds import OMIT, REFUSED, Kind
 
 __all__ = ["NO_MARKS", "AcceptedKey", "Constant", "Field", "OtherKeys", "Unsaid", "spell", "spelling"]
@@ -96,7 +96,7 @@ class Field(NamedTuple):
             return True
         if held == self.default and not self.required:
             if self.filler is not OMIT:
-                put(wire, self.key, fresh(self.filler))
+                put(wire, self.key, copied(self.filler))
             return True
         losses = len(ledger.losses)
         written = self.wire_value(held, ledger, marks)

@@ -36,7 +36,7 @@ __all__ = [
     "REFUSED",
     "STRINGS",
     "TEXT",
-    "By",
+    "FunctionKind",
     "Each",
     "Kind",
     "Negated",
@@ -368,7 +368,7 @@ class Texts(Each):
         source.depth -= 1
 
 
-class By(Kind):
+class FunctionKind(Kind):
     """A kind made of two functions. ``read`` returns ``REFUSED`` or the value, ``write`` the wire value or ``OMIT``.
 
     What is read and would be written otherwise keeps its spelling, as with every kind. ``usual`` tells whether a wire

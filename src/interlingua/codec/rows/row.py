@@ -33,13 +33,13 @@ from ...types.base import Json
 from ...types.loss import LossKind, LossWeight
 from ..json import Wire
 from ..ledger import Ledger
-from ..paths import ABSENT, find, fresh, put
+from ..paths import ABSENT, copied, find, put
 from .field_kinds import Accepted, Declared, declared, usual_kind
 from .fields import NO_MARKS, AcceptedKey, Constant, Field, OtherKeys, Unsaid
 from .kinds import ANY, OMIT, Kind
 from .together import Grouped, Together
 
-__all__ = ["Row", "Rule", "Spec", "fill", "instead", "lost", "may", "must", "null"]
+__all__ = ["Row", "Rule", "Spec", "fill", "write_only", "lost", "may", "must", "null"]
 
 OFF_WIRE = frozenset({*"extras forms incomplete native_ids annotations output stopped stopped_reason".split()})
 """Fields that no row names: the engine sets some of them, the others are on no wire."""
@@ -197,10 +197,10 @@ class Row:
         spelling = marks.get("spelling", NO_MARKS)
         for field in self.constant_fields:
             if field.name not in spelling and find(wire, field.key) is find(residue, field.key) is ABSENT:
-                put(wire, field.key, fresh(field.default))
+                put(wire, field.key, copied(field.default))
 
 
-def instead(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
+def write_only(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
     """A row for writing only: the protocol cannot express this type, and ``fit`` returns what is written instead."""
     row = Row(type, None, Rule("", _never, fit, "False"))
     row.specs = {name: ELSEWHERE for name in type.__struct_fields__ if name not in OFF_WIRE}

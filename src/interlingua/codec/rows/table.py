@@ -19,7 +19,7 @@ from ...types.blocks import BlockBase, OpaqueBlock
 from ...types.tools import ServerTool
 from ..json import Wire, is_object
 from ..ledger import Ledger
-from ..marks import kept
+from ..marks import extras_and_forms
 from ..paths import merge
 from .fields import NO_MARKS
 from .key_spelling import KeySpelling
@@ -262,9 +262,11 @@ class Table:
         value = row.type(**fields)
         if len(self.by_type[row.type]) > 1 and self.row_for(value) is not row:
             marks["tag"] = row.tag
-        value = replace(value, **kept(self.dialect, rest, marks)) if rest or marks else value
+        value = replace(value, **extras_and_forms(self.dialect, rest, marks)) if rest or marks else value
         broken = [rule.field for rule in self.rules(row) if not rule.holds(value)]
-        return replace(value, **kept(self.dialect, rest, {**marks, "verbatim": broken})) if broken else value
+        return (
+            replace(value, **extras_and_forms(self.dialect, rest, {**marks, "verbatim": broken})) if broken else value
+        )
 
     def marks(self, value: Any) -> Mapping[str, Json]:
         """What this dialect remembers about the shape and spelling of a value."""

@@ -28,7 +28,7 @@ from ...types.events import (
     UsageUpdate,
 )
 from ...types.response import Response
-from ..tools.arguments import parse_object, read_arguments, says, write_arguments
+from ..tools.arguments import is_text_of, parse_object, read_arguments, write_arguments
 from .grammar import StreamGrammar
 
 __all__ = ["Accumulator", "fold", "unfold", "without_undelivered"]
@@ -178,7 +178,7 @@ def _verify(block: Block, events: list[Event]) -> None:
 def _same_arguments(joined: str, block: ToolUseBlock) -> bool:
     if block.kind == "text":  # the free text itself, or the object that carried it
         return joined == block.input_text or (parse_object(joined) or {}).get("input") == block.input_text
-    return joined == block.input_text if block.input_text is not None else says(joined, block.input)
+    return joined == block.input_text if block.input_text is not None else is_text_of(joined, block.input)
 
 
 def without_undelivered(closing: list[Event], undelivered: list[Event]) -> list[Event]:

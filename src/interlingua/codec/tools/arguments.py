@@ -22,7 +22,15 @@ from ..rows.together import Group, Together
 if TYPE_CHECKING:
     from ..rows.source import Source
 
-__all__ = ["arguments_at", "parse_error", "parse_object", "read_arguments", "says", "without_nulls", "write_arguments"]
+__all__ = [
+    "arguments_at",
+    "parse_error",
+    "parse_object",
+    "read_arguments",
+    "is_text_of",
+    "without_nulls",
+    "write_arguments",
+]
 
 _encode, _loads = msgspec.json.encode, msgspec.json.decode
 DEEPEST = Limits().depth
@@ -69,12 +77,12 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
 
 def write_arguments(input: dict[str, Any], input_text: str | None) -> str:
     """The text to write: the model's own while it still means ``input``, else compact JSON."""
-    if input_text is not None and says(input_text, input):
+    if input_text is not None and is_text_of(input_text, input):
         return input_text
     return _encode(input).decode()
 
 
-def says(text: str, input: dict[str, Any]) -> bool:
+def is_text_of(text: str, input: dict[str, Any]) -> bool:
     """Whether a text still means this input. Nulls do not count: strict schemas force them on the model."""
     value = parse_object(text) or {}
     return value == input or without_nulls(value) == without_nulls(input)

@@ -20,7 +20,7 @@ from ..history.incomplete import Adapted
 from ..json import Wire, is_object
 from ..ledger import Ledger
 
-__all__ = ["HostedTool", "hosted_here"]
+__all__ = ["HostedTool", "translated_hosted"]
 
 
 class HostedTool(Struct, frozen=True):
@@ -63,7 +63,7 @@ Rows = Sequence[HostedTool]
 Known = Callable[[str], Rows]
 
 
-def hosted_here(request: Request, dialect: str, rows_of: Known) -> Adapted[Request] | None:
+def translated_hosted(request: Request, dialect: str, rows_of: Known) -> Adapted[Request] | None:
     """The request with hosted tools of other dialects as this one writes them; None if there are none, which is usual.
 
     ``rows_of`` returns the rows of a dialect by its name. A tool without a row is left as it is.

@@ -13,7 +13,7 @@ from ..history.incomplete import Adapted
 from ..ledger import Ledger
 from ..schema.plans import restorer
 
-__all__ = ["calls_as_declared", "narrow"]
+__all__ = ["calls_as_declared", "keep_allowed_tools"]
 
 
 def calls_as_declared(blocks: Sequence[Block], request: Request, *, texts: bool) -> tuple[Block, ...]:
@@ -40,7 +40,7 @@ def _is_plainly_offered(name: str, request: Request) -> bool:
     return found
 
 
-def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Adapted[Request] | None:
+def keep_allowed_tools(request: Request, protocol: str, unsupported: Collection[str]) -> Adapted[Request] | None:
     """The request with only those tools that its choice allows; None if no tool must be left out, which is usual.
 
     ``unsupported``: which choices the protocol does not have, of ``none``, ``specific`` and ``allowed``.

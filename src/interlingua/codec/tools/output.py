@@ -40,7 +40,7 @@ __all__ = [
     "SCHEMA_NAME",
     "OutputAsText",
     "forced_output",
-    "forcing",
+    "encode_with_output",
     "read_name",
     "write_schema_name",
     "output_decoder",
@@ -160,7 +160,7 @@ def _as_text(block: ToolUseBlock) -> TextBlock:
     return TextBlock(write_arguments(block.input, block.input_text), incomplete=block.incomplete)
 
 
-def forcing(
+def encode_with_output(
     encode: Callable[[Request], Encoded], request: Request, target: Target | None, *, names_schemas: bool
 ) -> Encoded:
     """Encode a request with its output schema in a form that the target takes; the losses of that come first."""

@@ -1,7 +1,7 @@
 """Names of tools: changed where a protocol refuses the caller's own, and changed back in the calls of an answer.
 
-This works on canonical values: the tools of a request are renamed before it is written (``named_here``), and the calls
-of its answer after it was read (``told``). So readers and writers see only names that the protocol takes.
+This works on canonical values: the tools of a request are renamed before it is written (``with_wire_names``), and the
+calls of its answer after it was read (``renamed_tools``). Readers and writers see only names that the protocol takes.
 
 A name that was read from the protocol although it breaks the rule is written back: the rows of tools, calls and
 results mark it (``verbatim_name``).
@@ -32,7 +32,16 @@ from ..rules import Matches
 from ..streams.converted import ConvertedEvents
 from .output import OUTPUT_TOOL
 
-__all__ = ["ANY_NAME", "GivenNames", "NameRule", "Told", "choice_named_here", "named_here", "told", "verbatim_name"]
+__all__ = [
+    "ANY_NAME",
+    "UniqueNames",
+    "NameRule",
+    "RenamedTools",
+    "choice_with_wire_names",
+    "with_wire_names",
+    "renamed_tools",
+    "verbatim_name",
+]
 
 Named = TypeVar("Named", ToolDefinition, ToolUseBlock, ToolResultBlock)
 
@@ -106,7 +115,7 @@ def _as_it_is(value: Any, ledger: Ledger) -> Any:
     return value
 
 
-class GivenNames:
+class UniqueNames:
     """Names that must differ by more than their case. One that is used already gets a number behind a ``gap``."""
 
     def __init__(self, longest: int, gap: str) -> None:
@@ -140,7 +149,7 @@ class ToolNames:
         self.ledger = Ledger()
         self.given: dict[str, str] = {}
         """The name on the wire by the caller's own name."""
-        self._free = GivenNames(rule.longest, "_")
+        self._free = UniqueNames(rule.longest, "_")
         for name in _taken(tools):
             self._free.add(name)
         ours = [tool for tool in tools if isinstance(tool, ToolDefinition)]
@@ -208,7 +217,7 @@ def _taken(tools: Sequence[Tool]) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------------------- requests
 
 
-def named_here(request: Request, dialect: str, rule: NameRule) -> Adapted[Request] | None:
+def with_wire_names(request: Request, dialect: str, rule: NameRule) -> Adapted[Request] | None:
     """The request with tool names that the protocol takes; None if no name has to change, which is usual."""
     if rule.all_fit(request.tools) and _all_used_fit(request.messages, rule):
         return None
@@ -237,7 +246,7 @@ def _all_used_fit(messages: Sequence[Message], rule: NameRule) -> bool:
     return True
 
 
-def choice_named_here(choice: ToolChoice, dialect: str, rule: NameRule) -> Adapted[ToolChoice] | None:
+def choice_with_wire_names(choice: ToolChoice, dialect: str, rule: NameRule) -> Adapted[ToolChoice] | None:
     """A choice that is encoded without its tools, with names that the protocol takes; None if no name has to change."""
     chosen = [*choice.allowed] if choice.name is None else [choice.name, *choice.allowed]
     if all(rule.fits[name] for name in chosen):
@@ -249,7 +258,7 @@ def choice_named_here(choice: ToolChoice, dialect: str, rule: NameRule) -> Adapt
 # -------------------------------------------------------------------------------------------------------------- answers
 
 
-class Told(NamedTuple):
+class RenamedTools(NamedTuple):
     """How tools were renamed: the request as the model got it, and ``own``, the caller's names by the changed ones."""
 
     request: Request
@@ -266,7 +275,7 @@ class Told(NamedTuple):
         return replace(response, content=tuple(map(self.block, response.content)))
 
 
-def told(request: Request | None, dialect: str, rule: NameRule) -> Told | None:
+def renamed_tools(request: Request | None, dialect: str, rule: NameRule) -> RenamedTools | None:
     """How the tools were renamed for the model that answers; None if no name had to change, which is usual."""
     if request is None or rule.all_fit(request.tools):
         return None
@@ -275,15 +284,15 @@ def told(request: Request | None, dialect: str, rule: NameRule) -> Told | None:
     if not own:
         return None
     tools = [names.named(tool) if type(tool) is ToolDefinition else tool for tool in request.tools]
-    return Told(replace(request, tools=tuple(tools)), own)
+    return RenamedTools(replace(request, tools=tuple(tools)), own)
 
 
-class OwnNames(ConvertedEvents):
+class OriginalNames(ConvertedEvents):
     """A stream in which calls have the caller's own names."""
 
-    def __init__(self, decoder: StreamDecoder, told: Told) -> None:
+    def __init__(self, decoder: StreamDecoder, renamed_tools: RenamedTools) -> None:
         super().__init__(decoder)
-        self.told = told
+        self.told = renamed_tools
 
     def convert(self, event: Event) -> Event:
         match event:

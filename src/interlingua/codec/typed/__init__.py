@@ -7,7 +7,7 @@ checks a value by a schema that was written by hand. ``Output`` reads an answer,
 
 from .checking import complaints
 from .docstrings import read_docstring
-from .hints import description_of, plain_hint, said
+from .hints import description_of, plain_hint, plain_value
 from .outputs import Output, output_of
 from .partial import PartialJson, PartialOutput
 from .schemas import schemas_of
@@ -24,7 +24,7 @@ __all__ = [
     "plain_hint",
     "read_docstring",
     "read_value",
-    "said",
+    "plain_value",
     "schemas_of",
     "without_forced_nulls",
 ]

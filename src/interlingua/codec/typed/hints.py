@@ -16,7 +16,7 @@ import msgspec
 
 from ...types.base import Json
 
-__all__ = ["build", "description_of", "plain_hint", "said", "schema_of"]
+__all__ = ["build", "description_of", "plain_hint", "plain_value", "schema_of"]
 
 _BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 
@@ -105,7 +105,7 @@ def _validated(cls: Any, value: Json) -> Any:
         raise ValueError("; ".join(errors)) from None
 
 
-def said(value: Any) -> Json:
+def plain_value(value: Any) -> Json:
     """The ``enc_hook`` for msgspec: the JSON value of a pydantic model, a path, or a string of a subclass."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")

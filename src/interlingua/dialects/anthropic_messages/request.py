@@ -17,9 +17,9 @@ from ...codec.history.rules import PLACEHOLDER, has_calls
 from ...codec.json import Wire, is_array, is_dict
 from ...codec.known_lists import read_each
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.parameters import put_model, take_from_url
-from ...codec.paths import leave, merge
+from ...codec.paths import merge, put_back
 from ...codec.rows.kinds import REFUSED
 from ...types.base import Json
 from ...types.capabilities import Target
@@ -47,7 +47,7 @@ def read_request(
     read_lists(rest, fields, marks)
     read_settings(rest, fields, marks)
     mark_unusual_fields(body, fields, marks)
-    return Request(**fields, **kept(NAME, rest, marks))
+    return Request(**fields, **extras_and_forms(NAME, rest, marks))
 
 
 def read_headers(fields: dict[str, Any], marks: Wire, headers: Mapping[str, str] | None) -> None:
@@ -72,14 +72,14 @@ def read_settings(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
         del rest["tool_choice"]
     if is_dict(metadata := rest.get("metadata")) and isinstance(metadata.get("user_id"), str):
         fields["metadata"] = {"user_id": metadata["user_id"]}
-        leave(rest, "metadata", {key: value for key, value in metadata.items() if key != "user_id"})
+        put_back(rest, "metadata", {key: value for key, value in metadata.items() if key != "user_id"})
     config = dict(rest["output_config"]) if isinstance(rest.get("output_config"), dict) else {}
     read_thinking(rest, fields, config)
     claude.read_format(config, "format", fields, marks, NAME)
     if claude.read_format(rest, "output_format", fields, marks, NAME):  # as older clients send it
         marks["output_format"] = "top"
     if rest.get("output_config"):
-        leave(rest, "output_config", config)
+        put_back(rest, "output_config", config)
 
 
 def mark_unusual_fields(body: Wire, fields: dict[str, Any], marks: Wire) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from ...codec.bodies.answers import answer_of
+from ...codec.bodies.answers import checked_answer
 from ...codec.framing import encode_sse
 from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire, is_object
@@ -48,7 +48,7 @@ def read_response(
 ) -> Response:
     if is_object(body) and (body.get("type") == "error" or "error" in body):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
-    return ANSWERS.read(answer_of(body, NAME, "content", "stop_reason"), request)
+    return ANSWERS.read(checked_answer(body, NAME, "content", "stop_reason"), request)
 
 
 # ---------------------------------------------------------------------------------------------------- writing a stream

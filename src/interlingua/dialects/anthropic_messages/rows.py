@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...codec.json import is_object
-from ...codec.parameters import unsaid
+from ...codec.parameters import lost_parameters
 from ...codec.rows.endings import Ending
 from ...codec.rows.fitted_kinds import OneOf
 from ...codec.rows.kinds import (
@@ -26,7 +26,7 @@ from ...codec.rows.kinds import (
     Texts,
     Vocabulary,
 )
-from ...codec.rows.row import Row, Rule, fill, instead, lost, may, must, null
+from ...codec.rows.row import Row, Rule, fill, lost, may, must, null, write_only
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.usage import Counts
 from ...codec.rules import (
@@ -202,8 +202,8 @@ CONTENT_ROWS = (  # the blocks that users and tools can send to the model
         detail=lost(f"{NAME} has no `detail` of images")),
     Row(DocumentBlock, "document", DOCUMENT, TITLED, source=must("source", One(DOCUMENT_SOURCES)), title=may("title"),
         context=may("context"), filename=lost(f"{NAME} has no file names of documents")),
-    instead(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
-    instead(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
+    write_only(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
+    write_only(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
 )
 EVERY_BLOCK: dict[str, Any] = {"cache": may("cache_control", One(CACHE)), "signature": NO_SIGNATURE}
 RESULT_BLOCKS = Table(NAME, "type", *CONTENT_ROWS, carrier=OpaqueBlock, **EVERY_BLOCK)
@@ -252,7 +252,7 @@ PARAMS = Frame(NAME,
         service_tier=may("service_tier", TIERS),
         json_output=lost(f"{NAME} gives JSON by a schema only"),
         elsewhere="messages system tools tool_choice output_schema thinking metadata user betas request_id"),
-    **unsaid(NAME),
+    **lost_parameters(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"type": "message", "role": "assistant", "stop_sequence": None},

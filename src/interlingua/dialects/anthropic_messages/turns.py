@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history.rules import PLACEHOLDER, blocks_to_send, call_ids, settled
+from ...codec.history.rules import PLACEHOLDER, blocks_to_send, call_ids, in_wire_order
 from ...codec.history.turns import result_runs, take_blocks, take_role, write_system_texts
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.tools.ids import IdMap
 from ...errors import ParseError
@@ -63,7 +63,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
     if not into and role is not USER:
         marks["first"] = True
     blocks = _read_content(rest, marks)
-    fields = kept(NAME, rest, marks)
+    fields = extras_and_forms(NAME, rest, marks)
     if role is USER:
         into.extend(split_turn(blocks, fields, into))
     else:
@@ -107,7 +107,7 @@ def read_system(wire: Json, marks: Wire) -> tuple[Block, ...]:
 
 def write_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
     turns: list[Wire] = []
-    numbered = settled(messages, ledger, NAME)
+    numbered = in_wire_order(messages, ledger, NAME)
     ledger.ids = IdMap(IDS, call_ids(message for _, message in numbered))
     before: Message | None = None
     for index, message in numbered:

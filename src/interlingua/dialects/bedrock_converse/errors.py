@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...codec.bodies.error_bodies import Headers, WireErrors, first_header, parse_body, text_of
+from ...codec.bodies.error_bodies import Headers, WireErrors, first_header, message_of, parse_body
 from ...codec.bodies.error_tables import ErrorRow
 from ...codec.bodies.validate import INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Complaint, Pairs, Requirements, dots
 from ...codec.framing import Frame, encode_frame
@@ -55,7 +55,7 @@ class BedrockErrors(WireErrors):
         if is_object(wire) and "message" not in wire and "Message" in wire:
             residue["key"] = "Message"
         if message is None:
-            message = text_of(wire)
+            message = message_of(wire)
             residue["key"] = None
         error = self.make(
             status, headers, words=(word,), message=message,

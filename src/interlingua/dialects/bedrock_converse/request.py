@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from ...codec.history.rules import PLACEHOLDER, has_calls
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
-from ...codec.paths import find, leave, merge, remove
+from ...codec.marks import extras_and_forms, marks
+from ...codec.paths import find, merge, put_back, remove
 from ...codec.rows.kinds import REFUSED
 from ...codec.rows.table import Table
 from ...codec.streams.stream import dump
@@ -95,8 +95,8 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         read_claude_format(native, fields, mark)
         for key, left in zip(NATIVE, (native, output), strict=True):
             if is_object(rest.get(key)) and rest[key]:
-                leave(rest, key, left)
-    return Request(**fields, **kept(NAME, rest, mark))
+                put_back(rest, key, left)
+    return Request(**fields, **extras_and_forms(NAME, rest, mark))
 
 
 def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:
@@ -120,7 +120,7 @@ def read_tools(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
         if "tools" not in fields:
             mark["verbatim"] = [*mark.get("verbatim", ()), "tool_choice"]
     if is_object(found) and found:
-        leave(rest, "toolConfig", config)
+        put_back(rest, "toolConfig", config)
     if "tools" not in fields and has_calls(fields.get("messages", ())):
         mark["tools"] = []
 
@@ -148,7 +148,7 @@ def read_claude_format(native: Wire, fields: dict[str, Any], mark: Wire) -> None
     config = dict(found) if is_object(found := native.get("output_config")) else {}
     if claude.read_format(config, "format", fields, mark, NAME):
         mark["format"] = "output_config"
-        leave(native, "output_config", config)
+        put_back(native, "output_config", config)
 
 
 def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: Wire) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...codec.bodies.answers import answer_of
+from ...codec.bodies.answers import checked_answer
 from ...codec.framing.known_events import encode_event
 from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire, is_object
@@ -36,7 +36,7 @@ def read_response(
 ) -> Response:
     if is_object(body) and "output" not in body and ("message" in body or "__type" in body):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
-    return ANSWERS.read(answer_of(body, NAME, "output", "stopReason"), request)
+    return ANSWERS.read(checked_answer(body, NAME, "output", "stopReason"), request)
 
 
 # ---------------------------------------------------------------------------------------------------- writing a stream

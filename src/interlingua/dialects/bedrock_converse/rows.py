@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.parameters import unsaid
+from ...codec.parameters import lost_parameters
 from ...codec.rows.endings import Ending
 from ...codec.rows.fitted_kinds import Bounded, FilledStrings, OneOf, Suffixed
-from ...codec.rows.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
-from ...codec.rows.row import ELSEWHERE, Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.kinds import ANY, OBJECT, REFUSED, Each, FunctionKind, Vocabulary
+from ...codec.rows.row import ELSEWHERE, Row, Rule, fill, lost, may, must, write_only
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.usage import Counts
 from ...codec.rules import as_text, drop
@@ -155,7 +155,7 @@ def _without_citations(block: TextBlock, ledger: Ledger) -> TextBlock:
 
 
 # fmt: off
-PIECES = By(read_pieces, write_pieces, name="an array of texts")
+PIECES = FunctionKind(read_pieces, write_pieces, name="an array of texts")
 PASSAGE = may("sourceContent", PIECES)
 SPAN = {"start": "start", "end": "end"}
 UNPLACED: dict[str, Any] = {"url": may("source"), "title": may("title"), "text": PASSAGE} | {
@@ -220,8 +220,8 @@ def blocks_of(*more: Rule, cites: bool) -> Table:
         Row(ServerToolResultBlock, "server result",    rules.HOSTED_HERE, tool_use_id="toolResult.toolUseId",
             name=must("toolResult.type", Suffixed("_result")), content=must("toolResult.content", ANY),
             is_error=may("toolResult.status", STATUS), gives={"dialect": NAME}),
-        instead(JsonBlock,    rules.AS_JSON_TEXT),
-        instead(RefusalBlock, AS_TEXT),
+        write_only(JsonBlock,    rules.AS_JSON_TEXT),
+        write_only(RefusalBlock, AS_TEXT),
         CACHE, carrier=OpaqueBlock, cache=ELSEWHERE, signature=NO_SIGNATURE,
     )
 
@@ -234,8 +234,8 @@ RESULT_BLOCKS = Table(NAME, tag_of,
         citations=NO_CITATIONS),
     Row(JsonBlock,  "json", rules.JSON_OBJECT, value=must("json", ANY)),
     *media_rows(),
-    instead(AudioBlock,   drop(f"a tool result of {NAME} takes no audio")),
-    instead(RefusalBlock, AS_TEXT),
+    write_only(AudioBlock,   drop(f"a tool result of {NAME} takes no audio")),
+    write_only(RefusalBlock, AS_TEXT),
     carrier=OpaqueBlock, cache=lost(f"{NAME} takes the cache point after the whole result", "form", "moved"),
     signature=NO_SIGNATURE,
 )
@@ -244,7 +244,7 @@ ASSISTANT_BLOCKS = blocks_of(rules.NO_MEDIA, cites=True)
 ANSWER_BLOCKS = ASSISTANT_BLOCKS.for_answers()
 SYSTEM_TURN_BLOCKS = blocks_of(rules.NO_MEDIA, cites=False)
 SYSTEM_BLOCKS = Table(NAME, tag_of, *text_rows(cites=False),
-    *[instead(kind, rules.ONLY_TEXT) for kind in get_args(Block) if kind not in (TextBlock, OpaqueBlock)],
+    *[write_only(kind, rules.ONLY_TEXT) for kind in get_args(Block) if kind not in (TextBlock, OpaqueBlock)],
     Row(ImageBlock, "guarded image", rules.media("image", "guardContent.image"), detail=NO_DETAIL),
     CACHE, carrier=OpaqueBlock, cache=ELSEWHERE, signature=NO_SIGNATURE,
 )
@@ -288,11 +288,11 @@ PARAMS = Frame(NAME,
         top_p=may("inferenceConfig.topP", FRACTION),
         stop_sequences=may("inferenceConfig.stopSequences", FilledStrings(f"{NAME} accepts no empty stop sequence")),
         service_tier=may("serviceTier.type", TIERS),
-        metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
+        metadata=may("requestMetadata", FunctionKind(rules.read_tags, rules.write_tags, name="an object of strings")),
         json_output=lost(f"{NAME} gives JSON by a schema only"),
         elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
                   " request_id output_description"),
-    **unsaid(NAME),
+    **lost_parameters(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"output.message.role": "assistant", "metrics": {"latencyMs": 0}},

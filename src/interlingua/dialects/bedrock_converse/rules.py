@@ -34,7 +34,7 @@ from ...codec.rules import (
     when,
 )
 from ...codec.tools.ids import IdMap
-from ...codec.tools.tool_names import GivenNames, verbatim_name
+from ...codec.tools.tool_names import UniqueNames, verbatim_name
 from ...types.base import Json
 from ...types.blocks import Base64Source, Citation, DocumentBlock, FileSource, Source, TextSource, UrlSource
 from ...types.request import Thinking
@@ -55,7 +55,7 @@ class RequestLedger(Ledger):
     def __init__(self) -> None:
         super().__init__()
         self.ids = IdMap(IDS)
-        self.documents = GivenNames(200, " ")
+        self.documents = UniqueNames(200, " ")
 
 
 class DocumentName(Plain):
@@ -85,8 +85,8 @@ def _document_name(wanted: str, ledger: Ledger) -> str:
     return _names(ledger).free(name or "document")
 
 
-def _names(ledger: Ledger) -> GivenNames:
-    return ledger.documents if isinstance(ledger, RequestLedger) else GivenNames(200, " ")
+def _names(ledger: Ledger) -> UniqueNames:
+    return ledger.documents if isinstance(ledger, RequestLedger) else UniqueNames(200, " ")
 
 
 def _is_named(block: DocumentBlock) -> bool:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history.rules import PLACEHOLDER, blocks_to_send, call_ids, settled
+from ...codec.history.rules import PLACEHOLDER, blocks_to_send, call_ids, in_wire_order
 from ...codec.history.turns import result_runs, take_blocks, take_role
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.rows.row import lost
 from ...codec.rows.table import Table
 from ...codec.tools.ids import IdMap
@@ -92,7 +92,7 @@ def read_turn(
     runs = [(role, blocks)] if role is not USER or ToolResultBlock not in kinds else result_runs(blocks)
     if not into and runs[0][0] not in (USER, TOOL):
         mark["first"] = True
-    fields: dict[str, Any] = kept(NAME, rest, mark) if rest or mark else {}
+    fields: dict[str, Any] = extras_and_forms(NAME, rest, mark) if rest or mark else {}
     for of, run in runs:
         into.append(Message(of, tuple(run), origin=origin if of is ASSISTANT else None, **fields))
         more: Wire = {"role": mark["role"]} if "role" in mark else {}
@@ -267,7 +267,7 @@ def _in_order(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int
     """The messages, results moved right behind their calls, unless this protocol was read with them elsewhere."""
     if any(message.role is TOOL and "joined" in marks(NAME, message) for message in messages):
         return list(enumerate(messages))
-    return settled(messages, ledger)
+    return in_wire_order(messages, ledger)
 
 
 def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger) -> list[Json]:

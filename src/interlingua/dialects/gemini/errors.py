@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...codec.bodies.error_bodies import Headers, WireErrors, parse_body, text_of, usable, write_seconds
+from ...codec.bodies.error_bodies import Headers, WireErrors, message_of, parse_body, valid_seconds, write_seconds
 from ...codec.bodies.error_tables import ErrorRow
 from ...codec.bodies.validate import INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Complaint, Requirements, brackets
 from ...codec.json import Wire, is_array, is_object
@@ -65,7 +65,7 @@ class GeminiErrors(WireErrors):
         reasons = [detail.get("reason") for detail in objects]
         reason = next((found for found in reasons if type(found) is str and found in REASONS), None)
         error = self.make(
-            status, headers, words=(reason, word), message=message if type(message) is str else text_of(wire),
+            status, headers, words=(reason, word), message=message if type(message) is str else message_of(wire),
             after=next((found for detail in objects if (found := _delay(detail)) is not None), None),
             provider=provider, extras={NAME: [rest] if wrapped else rest},
         )  # fmt: skip
@@ -134,7 +134,7 @@ ERRORS = GeminiErrors(
 def _delay(detail: Wire) -> float | None:
     """The seconds to wait that a detail asks for; None if it is another kind of detail."""
     found = DELAY.fullmatch(str(detail.get("retryDelay"))) if detail.get("@type") == RETRY else None
-    return usable(float(found[1])) if found is not None else None
+    return valid_seconds(float(found[1])) if found is not None else None
 
 
 def write_details(details: Json, delay: float | None) -> Json:

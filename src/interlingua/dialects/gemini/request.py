@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from ...codec.history.rules import PLACEHOLDER, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
-from ...codec.paths import leave, merge
+from ...codec.marks import extras_and_forms, marks
+from ...codec.paths import merge, put_back
 from ...codec.rows.kinds import REFUSED
 from ...codec.rules import mark_unasked_logprobs
 from ...codec.schema.plans import Plans
@@ -60,10 +60,10 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         config = dict(config)
         if (choice := read_choice(config)) is not None:
             fields["tool_choice"] = choice
-            leave(rest, "toolConfig", config)
+            put_back(rest, "toolConfig", config)
             if ToolDefinition not in map(type, fields.get("tools", ())):
                 mark.setdefault("verbatim", []).append("tool_choice alone")
-    return Request(**fields, **kept(NAME, rest, mark))
+    return Request(**fields, **extras_and_forms(NAME, rest, mark))
 
 
 def take_params(body: Wire) -> tuple[dict[str, Any], Wire, Wire]:
@@ -81,7 +81,7 @@ def read_json_output(config: Wire, rest: Wire, fields: dict[str, Any]) -> None:
     """Read ``json_output``: JSON without a schema. A schema that could not be read is residue with its media type."""
     if config.keys().isdisjoint(("responseJsonSchema", "responseSchema")):
         fields["json_output"] = True
-        leave(rest, "generationConfig", {key: value for key, value in config.items() if key != "responseMimeType"})
+        put_back(rest, "generationConfig", {key: value for key, value in config.items() if key != "responseMimeType"})
 
 
 def read_model(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
@@ -108,7 +108,7 @@ def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str |
     if is_object(system := rest.get("systemInstruction")):
         left = dict(system)
         fields["system"] = read_system(left, mark)
-        leave(rest, "systemInstruction", left)
+        put_back(rest, "systemInstruction", left)
     tools = rest.get("tools")
     if is_object(tools) and tools:
         mark["tools"], tools = "object", [tools]

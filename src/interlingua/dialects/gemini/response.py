@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.bodies.answers import answer_of
+from ...codec.bodies.answers import checked_answer
 from ...codec.history.incomplete import has_whole_calls, is_left_out
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
@@ -71,7 +71,7 @@ def read_response(body: Json, request: Request | None, provider: str | None) -> 
     if not is_object(body) or "error" in body:
         if is_error(body):
             return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, None, body, provider))
-        answer_of(body, NAME, *ENVELOPE)
+        checked_answer(body, NAME, *ENVELOPE)
     fields, rest, mark = ANSWER.take(body)
     fields = read_answer(fields, rest, mark, request)
     if rest and may_be_respelled(rest):
@@ -80,7 +80,7 @@ def read_response(body: Json, request: Request | None, provider: str | None) -> 
             fields, rest, mark = ANSWER.take(body)
             fields = read_answer(fields, rest, {"keys": places, **mark}, request)
     if "candidates" in mark:
-        answer_of(body, NAME, *ENVELOPE)
+        checked_answer(body, NAME, *ENVELOPE)
     return Response(**fields)
 
 

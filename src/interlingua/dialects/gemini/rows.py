@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from ...codec.base64 import is_base64
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.parameters import unsaid
+from ...codec.parameters import lost_parameters
 from ...codec.rows.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
-from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Vocabulary
-from ...codec.rows.row import Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, FunctionKind, Vocabulary
+from ...codec.rows.row import Row, Rule, fill, lost, may, must, write_only
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.together import Together
 from ...codec.rows.usage import Counts
@@ -133,9 +133,9 @@ NOT_PARALLEL = rule(lacking("parallel"),      leave_out("parallel", f"{NAME} has
 
 SIGNED = SignatureKind()
 WORD = FilledText()
-LABELS = By(read_labels, write_labels, name="an object of strings")
+LABELS = FunctionKind(read_labels, write_labels, name="an object of strings")
 STOPS = AtMostStrings(MAX_STOPS, f"{NAME} takes at most {MAX_STOPS} stop sequences")
-DISPLAY = By(read_display, write_display, name="a boolean")
+DISPLAY = FunctionKind(read_display, write_display, name="a boolean")
 DETAILS = Vocabulary(
     {f"MEDIA_RESOLUTION_{word.upper()}": word for word in ("low", "medium", "high", "ultra_high")},
     f"{NAME} has the details low, medium, high, ultra_high only",
@@ -239,8 +239,8 @@ PARTS = Table(NAME, part_tag,
         tool_use_id=may("toolResponse.id", IssuedId("tool_use_id"), default=""),
         name=must("toolResponse.toolType", TEXT), content=may("toolResponse.response"), is_error=NO_ERROR_FLAG,
         gives={"dialect": NAME}, **SAID),
-    instead(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
-    instead(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
+    write_only(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
+    write_only(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
     carrier=OpaqueBlock, keys=KEYS, signature=may(SIGNATURE, SIGNED), cache=NO_CACHE,
 )
 ANSWER_PARTS = PARTS.for_answers()
@@ -292,7 +292,7 @@ PARAMS = Frame(NAME,
         service_tier=may("serviceTier", TIERS),
         metadata=may("labels", LABELS),
         elsewhere="messages system tools tool_choice model stream request_id json_output"),
-    **unsaid(NAME),
+    **lost_parameters(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, id=may("responseId"), model=may("modelVersion"),

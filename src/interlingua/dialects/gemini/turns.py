@@ -15,11 +15,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.history.issuer import same_issuer
-from ...codec.history.rules import PLACEHOLDER, blocks_to_send, settled
+from ...codec.history.rules import PLACEHOLDER, blocks_to_send, in_wire_order
 from ...codec.history.turns import result_runs, write_system_texts
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks, note_role
+from ...codec.marks import extras_and_forms, marks, note_role
 from ...codec.paths import merge
 from ...codec.rows.table import Table
 from ...errors import ParseError
@@ -110,7 +110,7 @@ def take_turn(turn: Wire, role: Role, *, again: bool, first: bool) -> tuple[list
     elif first and role is ASSISTANT:
         mark["first"] = True
     parts = take_parts(rest, mark)
-    return parts, kept(NAME, rest, mark)
+    return parts, extras_and_forms(NAME, rest, mark)
 
 
 def take_parts(rest: Wire, mark: Wire) -> list[Json]:
@@ -191,7 +191,7 @@ def write_contents(
         return written
     del ledger.losses[known:]
     history, turns = History(messages), Turns(ledger)
-    for index, message in settled(messages, ledger, NAME):
+    for index, message in in_wire_order(messages, ledger, NAME):
         if message.role is SYSTEM:
             continue
         ledger.where = ("messages", index)

@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history.rules import settled
+from ...codec.history.rules import in_wire_order
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, note_role
@@ -211,7 +211,7 @@ def read_result(turn: Turn, pairing: Pairing) -> ToolResultBlock:
 
 def mark_apart(messages: list[Message]) -> tuple[Message, ...]:
     """Mark results, if any do not stand behind their calls, where we would write them."""
-    if [index for index, _ in settled(messages, Ledger())] == list(range(len(messages))):
+    if [index for index, _ in in_wire_order(messages, Ledger())] == list(range(len(messages))):
         return tuple(messages)
     apart = {NAME: {"apart": True}}
     return tuple(replace(message, forms=apart) if message.role is TOOL else message for message in messages)

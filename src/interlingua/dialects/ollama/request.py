@@ -22,7 +22,7 @@ from ...codec.history.rules import leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.known_lists import read_each
 from ...codec.ledger import Ledger, is_blank
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.paths import merge
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.rules import mark_unasked_logprobs
@@ -68,7 +68,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
     else:
         fields["stream"] = stream is not False
         marks["stream"] = {"sent": [rest.pop("stream")] if "stream" in rest else [], "meant": fields["stream"]}
-    return Request(**fields, **kept(NAME, rest, marks))
+    return Request(**fields, **extras_and_forms(NAME, rest, marks))
 
 
 def read_prompt(rest: Wire, fields: dict[str, Any], provider: str | None) -> None:

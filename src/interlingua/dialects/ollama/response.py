@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.bodies.answers import answer_of
+from ...codec.bodies.answers import checked_answer
 from ...codec.history.incomplete import has_whole_calls
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.paths import merge
 from ...codec.rows.endings import StopWord
 from ...codec.schema.plans import restorer
@@ -53,7 +53,7 @@ def read_response(
 ) -> Response:
     if is_object(body) and body.get("error"):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
-    body = answer_of(body, NAME, *ANSWER_KEYS)
+    body = checked_answer(body, NAME, *ANSWER_KEYS)
     prompted = is_prompt_answer(body)
     fields, rest, marks = ANSWER.take(as_chat_answer(body) if prompted else body)
     if prompted:
@@ -63,7 +63,7 @@ def read_response(
     if calls and (restore := restorer(request, texts=False)) is not None:
         blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
     read_end(fields, rest, marks, calls=calls)
-    return Response(tuple(blocks), **fields, **kept(NAME, rest, marks))
+    return Response(tuple(blocks), **fields, **extras_and_forms(NAME, rest, marks))
 
 
 def is_prompt_answer(body: Wire) -> bool:

@@ -16,10 +16,23 @@ from msgspec.structs import replace
 
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.parameters import unsaid
+from ...codec.parameters import lost_parameters
 from ...codec.rows.fitted_kinds import AtLeast
-from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Texts, Vocabulary
-from ...codec.rows.row import Row, fill, instead, lost, may, must
+from ...codec.rows.kinds import (
+    BOOL,
+    INT,
+    NUMBER,
+    OBJECT,
+    OMIT,
+    REFUSED,
+    STRINGS,
+    TEXT,
+    FunctionKind,
+    Plain,
+    Texts,
+    Vocabulary,
+)
+from ...codec.rows.row import Row, fill, lost, may, must, write_only
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.usage import Counts
 from ...codec.rules import (
@@ -171,9 +184,9 @@ def always(wire: Json) -> bool:
     return True
 
 
-IMAGE_DATA = By(read_image, write_image, name="a string", usual=always)
-THINK = By(read_think, write_think, name="a boolean or a string", usual=always)
-FORMAT = By(read_format, write_format, name="an object", usual=always, blank="")
+IMAGE_DATA = FunctionKind(read_image, write_image, name="a string", usual=always)
+THINK = FunctionKind(read_think, write_think, name="a boolean or a string", usual=always)
+FORMAT = FunctionKind(read_format, write_format, name="an object", usual=always, blank="")
 
 # ------------------------------------------------------------------------------------------------------------- schemas
 # Clients send the same tools with every request, so the last schema that fits is remembered for each tool name:
@@ -284,9 +297,9 @@ BLOCKS = Table(NAME, Table.KEY,
     Row(TextBlock,     "content",  FILLED, text="content", citations=lost(f"{NAME} has no citations")),
     Row(ImageBlock,    "images",   AS_DATA, source=must("images", IMAGE_DATA),
         detail=lost(f"{NAME} has no `detail` of images")),
-    instead(JsonBlock,     as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
-    instead(RefusalBlock,  as_text(f"{NAME} has no refusals; sent as text")),
-    instead(DocumentBlock, as_plain_text),
+    write_only(JsonBlock,     as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
+    write_only(RefusalBlock,  as_text(f"{NAME} has no refusals; sent as text")),
+    write_only(DocumentBlock, as_plain_text),
     carrier=OpaqueBlock, **EVERY_BLOCK,
 )
 CALLS = Table(NAME, None,
@@ -341,7 +354,7 @@ PARAMS = Frame(NAME,
         thinking=may("think", THINK),
         output_schema=may("format", FORMAT),
         elsewhere="messages system tools tool_choice stream request_id json_output"),
-    **unsaid(NAME),
+    **lost_parameters(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"created_at": EPOCH, "done": True}, model=fill("model", ""),

@@ -17,7 +17,7 @@ from ...codec.framing import NdjsonDecoder, encode_ndjson
 from ...codec.history.incomplete import CUT_BLOCK, is_left_out
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.schema.plans import restorer
 from ...codec.streams.encoder import Closer, Delta, GrammaticalEncoder, Opener
 from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame, dump, lengthen
@@ -211,7 +211,7 @@ class Decoder(FrameDecoder):
         fields, rest, marks = ANSWER.take(envelope)
         marks |= self.marks
         read_end(fields, rest, marks, calls=any(type(block) is ToolUseBlock for block in self.fold.blocks))
-        return Response(**fields, **kept(NAME, rest, marks))
+        return Response(**fields, **extras_and_forms(NAME, rest, marks))
 
 
 # -------------------------------------------------------------------------------------------------------------- writing

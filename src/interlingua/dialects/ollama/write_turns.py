@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ...codec.history.incomplete import is_left_out
 from ...codec.history.issuer import same_issuer
-from ...codec.history.rules import blocks_to_send, settled
+from ...codec.history.rules import blocks_to_send, in_wire_order
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
@@ -233,7 +233,7 @@ def group_turns(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[
     """The messages grouped by turn: of neighbouring assistant messages, the server keeps the calls of the first."""
     runs: list[Run] = []
     apart = any(message.role == TOOL and "apart" in marks(NAME, message) for message in messages)
-    for index, message in enumerate(messages) if apart else settled(messages, ledger):
+    for index, message in enumerate(messages) if apart else in_wire_order(messages, ledger):
         if index < skip:
             continue
         before = runs[-1][-1][1].role if runs else None

@@ -18,9 +18,9 @@ from ...codec.history.rules import leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.known_lists import read_each
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks, with_marks
+from ...codec.marks import extras_and_forms, marks, with_marks
 from ...codec.parameters import put_model, take_from_url
-from ...codec.paths import leave, merge
+from ...codec.paths import merge, put_back
 from ...codec.rows.kinds import OMIT, REFUSED
 from ...codec.rules import mark_unasked_logprobs
 from ...codec.tools.output import SCHEMA_NAME
@@ -76,7 +76,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         read_thinking(rest, fields, marks)
         read_format(rest, fields, marks)
     read_stream_options(rest, fields, marks)
-    request = Request(**fields, **kept(NAME, rest, marks))
+    request = Request(**fields, **extras_and_forms(NAME, rest, marks))
     verbatim = [rule.field for rule in PARAMS.row.rules if not rule.holds(request)]
     if request.tool_choice is not None and not request.tools:
         verbatim.append("tool_choice")
@@ -130,7 +130,7 @@ def read_thinking(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
         if read:
             found |= read
             marks["thinking"] = form
-            leave(rest, form, inner)
+            put_back(rest, form, inner)
     if found:
         fields["thinking"] = Thinking(**found)
 
@@ -139,7 +139,7 @@ def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     """Read the schema, its name and its description."""
     left, found = openai.read_format(rest.get("response_format"), fields, NAME, "json_schema")
     if left is not None:
-        leave(rest, "response_format", left)
+        put_back(rest, "response_format", left)
     if found:
         marks["response_format"] = found
 
@@ -150,7 +150,7 @@ def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None
         return
     options = rest.get("stream_options")
     if is_object(options) and options.get("include_usage") is True:
-        leave(rest, "stream_options", {key: value for key, value in options.items() if key != "include_usage"})
+        put_back(rest, "stream_options", {key: value for key, value in options.items() if key != "include_usage"})
     else:
         marks["stream_options"] = "absent"
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.bodies.answers import answer_of
+from ...codec.bodies.answers import checked_answer
 from ...codec.history.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger, is_blank
-from ...codec.marks import kept, marks, with_marks
-from ...codec.paths import leave, merge
+from ...codec.marks import extras_and_forms, marks, with_marks
+from ...codec.paths import merge, put_back
 from ...codec.rows.endings import StopWord
 from ...codec.rows.plain_text import is_one_text
 from ...codec.tools.offered_tools import calls_as_declared
@@ -64,7 +64,7 @@ def read_response(
 
 def read_answer(wire: Json, request: Request | None) -> Response:
     """Read an answer without looking for errors."""
-    fields, rest, marks = ANSWER.take(answer_of(wire, NAME, "choices"))
+    fields, rest, marks = ANSWER.take(checked_answer(wire, NAME, "choices"))
     choices: list[Json] | None = rest.get("choices")
     if type(choices) is list and choices and is_object(choices[0]):
         read_choice(choices, fields, rest, marks)
@@ -76,10 +76,10 @@ def read_answer(wire: Json, request: Request | None) -> Response:
         fields["usage"], left, numbers = USAGE.read(usage)
         if numbers is not None:
             marks["usage"] = numbers
-        leave(rest, "usage", left)
+        put_back(rest, "usage", left)
     elif "usage" in rest:
         marks["no usage"] = [rest.pop("usage")]
-    return mark_cut_call(Response(**fields, **kept(NAME, rest, marks)))
+    return mark_cut_call(Response(**fields, **extras_and_forms(NAME, rest, marks)))
 
 
 def read_choice(choices: list[Json], fields: dict[str, Any], rest: Wire, marks: Wire) -> None:
@@ -144,7 +144,7 @@ def as_turn(response: Response, message: Message) -> Message:
         turn["spelling"] = spelling
     if any(type(block) is ThinkingBlock for block in response.content):
         turn["verbatim"] = ["thinking"]
-    return replace(message, **kept(NAME, residue, turn))
+    return replace(message, **extras_and_forms(NAME, residue, turn))
 
 
 EMPTY_CONTENT = (TextBlock(""),)
@@ -204,7 +204,7 @@ def write_turn(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> 
     if turn.content == EMPTY_CONTENT and mark.get("content") != "list":
         turn, mark = replace(turn, content=()), {**mark, "spelling": {**mark.get("spelling", {}), "content": [""]}}
     count = len(ledger.losses)
-    turn = replace(turn, **kept(NAME, residue, dict(mark)))
+    turn = replace(turn, **extras_and_forms(NAME, residue, dict(mark)))
     wire: Wire = ANSWER_TURNS.write(turn, ledger)
     ledger.relocate(count, places)
     declare_last_call(response, last_call(response), ledger)

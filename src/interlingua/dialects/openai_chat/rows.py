@@ -10,11 +10,11 @@ from typing import Any
 
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.parameters import unsaid
+from ...codec.parameters import lost_parameters
 from ...codec.rows.fitted_kinds import FilledText, OneOf, StringOrStrings
-from ...codec.rows.kinds import INT, NUMBER, TEXT, By, Each, One, Plain, Vocabulary
+from ...codec.rows.kinds import INT, NUMBER, TEXT, Each, FunctionKind, One, Plain, Vocabulary
 from ...codec.rows.media_urls import MediaUrl, StoredFile, is_data_url
-from ...codec.rows.row import Row, fill, instead, lost, may, must, null
+from ...codec.rows.row import Row, fill, lost, may, must, null, write_only
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.usage import Counts
 from ...codec.rules import LOGPROBS_ASKED, as_json_text
@@ -104,7 +104,7 @@ CACHE = Table(NAME, cache_tag,
     Row(CacheMark, "ephemeral", constants={"type": "ephemeral"}, ttl=may("ttl")),
 )
 SOUNDS = Table(NAME, None,
-    Row(Base64Source, None, media_type=must("format", By(read_format, write_format)), data="data"),
+    Row(Base64Source, None, media_type=must("format", FunctionKind(read_format, write_format)), data="data"),
 )
 CACHED = may("prompt_cache_breakpoint", One(CACHE), other="cache_control")
 TEXT_PART = Row(TextBlock, "text", constants={"type": "text"}, text="text", citations=NO_CITATIONS)
@@ -129,13 +129,13 @@ PARTS = Table(NAME, part_tag, TEXT_PART,
     Row(VideoBlock,    "video_url",       rules.VIDEO, constants={"type": "video_url"},
         source=must("video_url.url", URL)),
     Row(ThinkingBlock, "thinking",        rules.THOUGHT_PART, constants={"type": "thinking"},
-        text=must("thinking", By(read_thought, write_thought)), signature=may("signature")),
-    instead(JsonBlock, JSON_TEXT),
+        text=must("thinking", FunctionKind(read_thought, write_thought)), signature=may("signature")),
+    write_only(JsonBlock, JSON_TEXT),
     carrier=OpaqueBlock, cache=CACHED, signature=NO_SIGNATURE,
 )
 MOVED = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock, RefusalBlock, ThinkingBlock)
-RESULT_PARTS = Table(NAME, part_tag, TEXT_PART, instead(JsonBlock, JSON_TEXT),
-    *[instead(type, leave_out) for type in MOVED],
+RESULT_PARTS = Table(NAME, part_tag, TEXT_PART, write_only(JsonBlock, JSON_TEXT),
+    *[write_only(type, leave_out) for type in MOVED],
     carrier=OpaqueBlock, cache=CACHED, signature=NO_SIGNATURE,
 )
 
@@ -205,7 +205,7 @@ LEGACY_CALL = Table(NAME, None,
 )
 SPOKEN = Table(NAME, lambda wire: "data" if wire.get("data") else "id",
     Row(AudioBlock, "id",   rules.ISSUED, when=rules.is_stored, source=must("id", STORED), transcript=ID_ALONE),
-    Row(AudioBlock, "data", rules.ISSUED, source=must("data", By(read_sound, write_sound)),
+    Row(AudioBlock, "data", rules.ISSUED, source=must("data", FunctionKind(read_sound, write_sound)),
         transcript=may("transcript")),
     signature=NO_SIGNATURE, cache=NO_CACHE,
 )
@@ -284,7 +284,7 @@ PARAMS = Frame(NAME,
         user=may("user"),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata"
                   " request_id output_description"),
-    **unsaid(NAME),
+    **lost_parameters(NAME),
 )
 
 # --------------------------------------------------------------------------------------------------------- the answer

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.history.issuer import same_issuer
-from ...codec.history.rules import blocks_to_send, call_ids, scattered, settled
+from ...codec.history.rules import blocks_to_send, call_ids, in_wire_order, misplaced_results
 from ...codec.json import Wire, is_array
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks, note_role, with_marks
+from ...codec.marks import extras_and_forms, marks, note_role, with_marks
 from ...codec.rows.plain_text import is_one_text
 from ...codec.tools.ids import IdMap
 from ...errors import ParseError
@@ -91,7 +91,7 @@ def read_result(wire: Wire, messages: list[Message], called: Collection[str]) ->
     if not block.tool_use_id:
         block = replace(with_marks(NAME, block, derived=True), tool_use_id=_last_call(messages))
     if block.tool_use_id not in called:
-        block = with_marks(NAME, block, place="kept")
+        block = with_marks(NAME, block, place="extras_and_forms")
     if messages and messages[-1].role is TOOL:
         messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
     else:
@@ -116,7 +116,7 @@ def read_message(wire: Wire, role: Json) -> Message:
     residue: Wire = dict(message.extras.get(NAME, {}))
     note_role(role, ROLES, residue)
     mark = {**marks(NAME, message), "role": [role] if "role" in wire else []}
-    return replace(message, **kept(NAME, residue, mark))
+    return replace(message, **extras_and_forms(NAME, residue, mark))
 
 
 def as_system(message: Message, *, first: bool) -> Sequence[Block]:
@@ -154,7 +154,7 @@ def _write_system(start: int, group: list[Block], quirks: Quirks, ledger: Ledger
         rest = {key: value for key, value in head.extras.get(NAME, {}).items() if key != "message"}
         others = {name: value for name, value in head.extras.items() if name != NAME}
         head = replace(head, forms={NAME: mark} if mark else {}, extras={**others, NAME: rest} if rest else others)
-    message = Message(SYSTEM, (head, *group[1:]), **kept(NAME, residue, dict(forms)))
+    message = Message(SYSTEM, (head, *group[1:]), **extras_and_forms(NAME, residue, dict(forms)))
     count = len(ledger.losses)
     wire = write_message(message, quirks, ledger)
     if len(ledger.losses) > count:
@@ -173,7 +173,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, quirks: Q
     moved: list[Wire] = []
     misplaced = find_misplaced(messages)
     before = USER
-    for index, message in settled(messages, ledger, NAME):
+    for index, message in in_wire_order(messages, ledger, NAME):
         if before is message.role is TOOL:
             ledger.where = ()
             ledger.lose_form("moved", f"neighbouring tool messages read as one in {NAME}", "messages", index)
@@ -278,7 +278,7 @@ def write_assistant(message: Message, target: Target | None, quirks: Quirks, led
         extras = {name: residue for name, residue in extras.items() if name != NAME}
     if quirks.thinking_key is not None and turn.thinking is not None:
         keys = {quirks.thinking_key: list[Json]()} if quirks.thinking_key != THINKING_KEYS[0] else None
-        spelling = {name: kept for name, kept in mark.get("spelling", {}).items() if name != "thinking"}
+        spelling = {name: spelled for name, spelled in mark.get("spelling", {}).items() if name != "thinking"}
         mark = {**mark, "spelling": {**spelling, **({"thinking": keys} if keys else {})}}
     count = len(ledger.losses)
     wire: Wire = TURNS.write(replace(turn, extras=extras, forms={NAME: mark} if mark else {}), ledger)
@@ -304,7 +304,7 @@ def find_misplaced(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
     """
     return {
         (at, place): caller
-        for (at, place), caller in scattered(messages).items()
+        for (at, place), caller in misplaced_results(messages).items()
         if "place" not in marks(NAME, messages[at].content[place])
     }
 

@@ -18,7 +18,7 @@ from ...codec.json import Wire, is_object
 from ...codec.marks import marks
 from ...codec.streams.encoder import Closer, Delta, GrammaticalEncoder, Opener
 from ...codec.streams.stream import dump
-from ...codec.tools.arguments import says
+from ...codec.tools.arguments import is_text_of
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -284,7 +284,7 @@ class Encoder(GrammaticalEncoder):
         hidden = tag == "custom_tool_call" and isinstance(begun, ToolUseBlock) and begun.kind != "text"
         text_before = "" if hidden else "".join(draft.deltas[index])
         block = _as_begun(block, tag)
-        if tag == "function_call" and text_before and says(text_before, block.input):
+        if tag == "function_call" and text_before and is_text_of(text_before, block.input):
             block = replace(block, input_text=text_before)
         draft.blocks[index] = block
         text, kind, out = text_of(block), f"response.{CALL_EVENTS[tag]}", b""

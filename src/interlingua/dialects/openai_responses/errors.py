@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...codec.bodies.error_bodies import WireErrors, error_object, text_of
+from ...codec.bodies.error_bodies import WireErrors, error_object, message_of
 from ...codec.bodies.error_tables import ErrorRow
 from ...codec.bodies.validate import (
     BOOLEAN,
@@ -38,7 +38,7 @@ BAD_KEY = re.compile(r"(incorrect|invalid) api key", re.IGNORECASE)
 def words(wire: Json) -> tuple[Json, ...]:
     inner = error_object(wire)
     kind = inner.get("type") if inner is not wire else None
-    return inner.get("code"), kind, "invalid_api_key" if BAD_KEY.search(text_of(wire)[:ERROR_TEXT]) else None
+    return inner.get("code"), kind, "invalid_api_key" if BAD_KEY.search(message_of(wire)[:ERROR_TEXT]) else None
 
 
 ERRORS = WireErrors(

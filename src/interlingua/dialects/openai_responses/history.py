@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ...codec.history.rules import mark_orphans
 from ...codec.json import Wire, is_array, is_empty, is_object
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.rows.kinds import REFUSED
 from ...codec.rows.plain_text import is_plain_text
 from ...errors import ParseError
@@ -131,7 +131,7 @@ class Reader:
         last.role, last.is_neutral = role, False
         last.blocks += blocks
         if rest or mark:
-            last.fields = kept(NAME, rest, mark)
+            last.fields = extras_and_forms(NAME, rest, mark)
 
     def read_result(self, item: Wire, kind: str) -> None:
         """Read the result of a call. It is marked if its item is of the type for the other kind of calls."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import extras_and_forms, marks
 from ...codec.paths import ABSENT, merge
 from ...codec.rows.kinds import REFUSED
 from ...types.base import Json
@@ -100,7 +100,7 @@ def _placed(block: ImageBlock, place: int) -> Block:
     status = rest.pop("status", None)  # kept as residue: it is always written as it was read
     read_id_and_status(rest, mark, IMAGE, place)
     rest |= {"status": status} if status is not None else {}
-    return replace(block, **{"extras": {}, "forms": {}, **kept(NAME, rest, mark)})
+    return replace(block, **{"extras": {}, "forms": {}, **extras_and_forms(NAME, rest, mark)})
 
 
 def read_hosted_call(item: Wire, name: str) -> list[Block] | None:
@@ -112,7 +112,7 @@ def read_hosted_call(item: Wire, name: str) -> list[Block] | None:
     found = FOUND.get(name)
     content = rest.pop(found) if found is not None and rest.get(found) is not None else None
     input = {key: rest.pop(key) for key in [*rest] if key not in NOT_INPUT and key != found}
-    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, mark))
+    call = ServerToolUseBlock(id, name, input, NAME, **extras_and_forms(NAME, rest, mark))
     return [call] if content is None else [call, _result_of(call, content)]
 
 
@@ -147,7 +147,7 @@ def read_output(item: Wire, name: str) -> list[Block] | None:
         return None
     key = OUTPUT_KEYS.get(name, "output")
     content = rest.pop(key) if rest.get(key) is not None else None  # null stays in the residue
-    return [ServerToolResultBlock(id, name, content, NAME, **kept(NAME, rest, mark))]
+    return [ServerToolResultBlock(id, name, content, NAME, **extras_and_forms(NAME, rest, mark))]
 
 
 def waits_for_caller(block: Block, answered: set[str]) -> bool:

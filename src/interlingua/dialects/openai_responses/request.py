@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from ...codec.history.rules import PLACEHOLDER, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks, with_marks
+from ...codec.marks import extras_and_forms, marks, with_marks
 from ...codec.parameters import put_model, take_from_url
-from ...codec.paths import leave, merge
+from ...codec.paths import merge, put_back
 from ...codec.rows.kinds import OMIT
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.streams.stream import dump
@@ -64,7 +64,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         fields["thinking"] = THINKING.read(rest.pop("reasoning"))
     if "text" in rest and is_object(rest["text"]):
         read_format(rest, fields, mark)
-    return Request(**fields, **kept(NAME, rest, mark))
+    return Request(**fields, **extras_and_forms(NAME, rest, mark))
 
 
 def read_conversation(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:
@@ -144,7 +144,7 @@ def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
     if left is not None:
         mark |= found
         outer = {key: value for key, value in rest["text"].items() if key != "format"}
-        leave(rest, "text", {**outer, **({"format": left} if left else {})})
+        put_back(rest, "text", {**outer, **({"format": left} if left else {})})
 
 
 # ------------------------------------------------------------------------------------------------------------- writing

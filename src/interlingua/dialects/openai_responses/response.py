@@ -17,12 +17,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.bodies.answers import answer_of
+from ...codec.bodies.answers import checked_answer
 from ...codec.history.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
-from ...codec.paths import ABSENT, fresh, merge
+from ...codec.marks import extras_and_forms, marks
+from ...codec.paths import ABSENT, copied, merge
 from ...codec.tools.offered_tools import calls_as_declared
 from ...errors import AdapterError
 from ...types.base import Json
@@ -65,13 +65,13 @@ def read_response(
         error = ERRORS.decode(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error, forms={NAME: {"error": "bare"}})
     mark: Wire = {}
-    fields, rest, spelled = ANSWER.take(read_echo(answer_of(body, NAME, "output", "status"), mark))
+    fields, rest, spelled = ANSWER.take(read_echo(checked_answer(body, NAME, "output", "status"), mark))
     mark |= spelled
     blocks: Sequence[Block] = read_output(rest, mark)
     if request is not None and ToolUseBlock in map(type, blocks):
         blocks = calls_as_declared(blocks, request, texts=True)
     read_ending(fields, rest, mark, blocks, provider)
-    return mark_cut_call(Response(tuple(blocks), **fields, **kept(NAME, rest, mark)))
+    return mark_cut_call(Response(tuple(blocks), **fields, **extras_and_forms(NAME, rest, mark)))
 
 
 def read_output(rest: Wire, mark: Wire) -> list[Block]:
@@ -115,9 +115,9 @@ def read_ending(
     if usage is rest:
         mark["no usage"] = True
     elif is_object(usage):
-        fields["usage"], left, kept = USAGE.read(usage)
-        if kept is not None:
-            mark["usage"] = kept
+        fields["usage"], left, numbers = USAGE.read(usage)
+        if numbers is not None:
+            mark["usage"] = numbers
         if left:
             rest["usage"] = left
     elif usage is not None:
@@ -323,7 +323,7 @@ def write_echo(wire: Wire, mark: Wire, request: Request | None) -> None:
     sent: Wire = write_request(request, None).body if request is not None and not echo and not missing else {}
     for key, default in DEFAULTS.items():
         if key not in echo and key not in missing:
-            wire[key] = default if key in PLAIN else fresh(default)
+            wire[key] = default if key in PLAIN else copied(default)
     for key in DEFAULTS.keys() & sent.keys():
         is_filled = is_object(sent[key]) and is_object(wire[key])
         wire[key] = {**wire[key], **sent[key]} if is_filled else sent[key]

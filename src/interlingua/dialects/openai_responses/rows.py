@@ -13,12 +13,25 @@ from msgspec.structs import replace
 
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.parameters import unsaid
+from ...codec.parameters import lost_parameters
 from ...codec.paths import ABSENT
 from ...codec.rows.fitted_kinds import OneOf
-from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Each, One, Texts, Vocabulary
+from ...codec.rows.kinds import (
+    BOOL,
+    INT,
+    NUMBER,
+    OBJECT,
+    OMIT,
+    REFUSED,
+    TEXT,
+    Each,
+    FunctionKind,
+    One,
+    Texts,
+    Vocabulary,
+)
 from ...codec.rows.media_urls import MediaUrl, StoredFile, read_url
-from ...codec.rows.row import Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.row import Row, Rule, fill, lost, may, must, write_only
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.together import Group, Together
 from ...codec.rows.usage import Counts
@@ -156,8 +169,8 @@ def read_object(wire: Json) -> Any:
     return read_arguments(wire)[0] if type(wire) is str else REFUSED
 
 
-FREE_TEXT = By(read_text, lambda text, ledger: text or "", name="a string", usual=lambda wire: True)
-OBJECT_TEXT = By(read_object, lambda value, ledger: write_arguments(value, None), name="JSON text")
+FREE_TEXT = FunctionKind(read_text, lambda text, ledger: text or "", name="a string", usual=lambda wire: True)
+OBJECT_TEXT = FunctionKind(read_object, lambda value, ledger: write_arguments(value, None), name="JSON text")
 SUMMARIES = Vocabulary(
     dict.fromkeys(("auto", "concise", "detailed"), SHOWN), f"{NAME} has no way to say that thinking is {{}}"
 )
@@ -226,13 +239,13 @@ OUTPUT_ROWS = (
     Row(RefusalBlock,  "refusal",     text=must("refusal"), **IN_OUTPUT),
 )
 INPUT = Table(NAME, "type", *INPUT_ROWS,
-    instead(JsonBlock,     as_json_text(JSON_TEXT)),
-    instead(RefusalBlock,  as_text(f"{NAME} takes no refusals in input; sent as text")),
+    write_only(JsonBlock,     as_json_text(JSON_TEXT)),
+    write_only(RefusalBlock,  as_text(f"{NAME} takes no refusals in input; sent as text")),
     *OUTPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(in_input=True),
 )
 OUTPUT = Table(NAME, "type", *OUTPUT_ROWS,
-    instead(ImageBlock,    drop(f"{NAME} has no image blocks of an assistant in a message")),
-    instead(DocumentBlock, drop(f"{NAME} has no document blocks of an assistant")),
+    write_only(ImageBlock,    drop(f"{NAME} has no image blocks of an assistant in a message")),
+    write_only(DocumentBlock, drop(f"{NAME} has no document blocks of an assistant")),
     *INPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(in_input=False),
 )
 THOUGHTS = Table(NAME, "type",
@@ -319,7 +332,7 @@ PARAMS = Frame(NAME,
         user=may("user", TEXT),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata request_id"
                   " logprobs output_description"),
-    **unsaid(NAME),
+    **lost_parameters(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"object": "response", "created_at": 0, "service_tier": "default"},

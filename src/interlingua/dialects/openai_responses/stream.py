@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_object
-from ...codec.marks import kept
+from ...codec.marks import extras_and_forms
 from ...codec.rows.kinds import REFUSED
 from ...codec.schema.plans import restorer
 from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame
@@ -307,7 +307,7 @@ class Decoder(FrameDecoder):
         ended = finished or rest.get("status") == FAILED
         read_ending(fields, rest, mark, self.content(), self.provider, ended=ended)
         fields.pop("error", None)
-        return Response(**fields, **kept(NAME, rest, mark))
+        return Response(**fields, **extras_and_forms(NAME, rest, mark))
 
 
 def _text(wire: Wire) -> str:
