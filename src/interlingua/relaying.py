@@ -104,8 +104,8 @@ class RelayedCall:
 
     ``model`` and ``stream`` are those of the URL, where it has them. ``checked``: a body that the vendor would refuse
     is refused in the vendor's words. ``request`` names no model, because the client does not decide who answers.
-    ``asked`` is the model that the client named, which the answer repeats. While ``begun`` is false nothing was
-    written, so the call may still end in an HTTP status.
+    ``requested_model`` is the model that the client named, which the answer repeats. While ``begun`` is false nothing
+    was written, so the call may still end in an HTTP status.
     """
 
     response: Response | None = None
@@ -134,7 +134,7 @@ class RelayedCall:
         self._unrestored: tuple[Loss, ...] = ()
         if carrier is not None:
             request, self._unrestored = carrier.restore(request)
-        self.asked = model or request.model
+        self.requested_model = model or request.model
         self.stream = request.stream if stream is None else stream
         id = id or new_ulid()
         self._id, self._decoded = id, request
@@ -143,7 +143,7 @@ class RelayedCall:
             request,
             id=id,
             created=int(time.time()),
-            model=self.asked,
+            model=self.requested_model,
             usage=asks_for_usage(body, dialect),
             array=array,
         )
@@ -164,10 +164,10 @@ class RelayedCall:
         sent = self.response.losses if self.response is not None else ()
         return (*self._unrestored, *sent, *self.writer.losses)
 
-    def whole(self, response: Response) -> Encoded:
+    def write_whole(self, response: Response) -> Encoded:
         """The whole answer, with the losses of the request and of the answer."""
         self.response = response
-        written = self.writer.whole(response if self._carrier is None else self._carrier.response(response))
+        written = self.writer.write_whole(response if self._carrier is None else self._carrier.response(response))
         before = (*self._unrestored, *response.losses)
         return replace(written, losses=(*before, *written.losses)) if before else written
 
@@ -226,7 +226,7 @@ def relay_sync(body: Json, *, dialect: str, to: str | Client | Router, **options
 
 
 def _relayed(call: RelayedCall, response: Response, pricing: Pricing | None) -> Relayed:
-    written, cost = call.whole(response), (pricing or Pricing()).of(response)
+    written, cost = call.write_whole(response), (pricing or Pricing()).of(response)
     return Relayed(body=written.body, headers=written.headers, losses=written.losses, response=response, cost=cost)
 
 

@@ -34,7 +34,7 @@ from interlingua import (
     VideoBlock,
 )
 from interlingua.client.embedded import LoopbackServer, Script, Step
-from interlingua.client.fitting import fit_request, problems
+from interlingua.client.fitting import fit_request, unreadable_parts
 from interlingua.models.catalogue.facts import Facts, capabilities
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480) + bytes(11_976)).decode()
@@ -49,7 +49,7 @@ def fitted(request: Request, unsupported: Any, **facts: Any) -> tuple[Request, l
     known = Facts(**facts) if facts else NOTHING
     able = capabilities(known, "openai-chat")
     found, losses = fit_request(request, known, able, unsupported)
-    assert list(problems(found, able)) == []
+    assert list(unreadable_parts(found, able)) == []
     return found, [(loss.path, loss.kind, loss.reason) for loss in losses]
 
 

@@ -110,7 +110,7 @@ class NeverCut(Toy):
 
     def stream_decoder(self, request: Any = None) -> toy.Decoder:
         class Decoder(toy.Decoder):
-            def terminal(self) -> bool:
+            def is_finished(self) -> bool:
                 return True
 
         return Decoder(NdjsonDecoder())

@@ -264,7 +264,7 @@ def streamed(answers: AnswerWriter, answer: Response = ANSWER) -> bytes:
 
 @every_dialect
 def test_an_answer_has_the_name_that_was_asked_for_and_an_id_of_its_own(name: str) -> None:
-    whole = dialect(name).decode_response(writer(name).whole(ANSWER).body)
+    whole = dialect(name).decode_response(writer(name).write_whole(ANSWER).body)
     stream = fold(decode_stream([streamed(writer(name))], dialect=name))
     for read in (whole, stream):
         assert read.model in ("asked", None)
@@ -275,14 +275,14 @@ def test_an_answer_has_the_name_that_was_asked_for_and_an_id_of_its_own(name: st
 
 @pytest.mark.parametrize(("name", "key"), [(CHAT, "created"), (RESPONSES, "created_at")])
 def test_an_answer_says_when_it_was_made(name: str, key: str) -> None:
-    assert writer(name).whole(ANSWER).body[key] == 1_800_000_000
+    assert writer(name).write_whole(ANSWER).body[key] == 1_800_000_000
     stream = streamed(writer(name))
     assert f'"{key}":1800000000'.encode() in stream
     assert f'"{key}":0'.encode() not in stream
 
 
 def test_items_of_responses_have_ids_that_no_other_answer_has() -> None:
-    output = writer(RESPONSES).whole(ANSWER).body["output"]
+    output = writer(RESPONSES).write_whole(ANSWER).body["output"]
     assert [item["id"] for item in output] == ["rs_01ABC_0", "msg_01ABC_1", "fc_01ABC_2"]
     events = [json.loads(line[6:]) for line in streamed(writer(RESPONSES)).splitlines() if line.startswith(b"data: ")]
     ids = {event["item"]["id"] for event in events if "item" in event}
@@ -381,7 +381,7 @@ def test_the_version_that_a_client_asks_for_goes_on() -> None:  # P12
 def test_neighbouring_texts_are_parts_of_one_item_of_responses() -> None:  # P6
     """Codex shows the last item as the answer."""
     texts = Response((TextBlock("All done"), TextBlock("."), ToolUseBlock("c", "f"), TextBlock("!")), "end_turn")
-    output = writer(RESPONSES).whole(texts).body["output"]
+    output = writer(RESPONSES).write_whole(texts).body["output"]
     assert [[part["text"] for part in item.get("content", ())] for item in output] == [["All done", "."], [], ["!"]]
     events = [json.loads(line[6:]) for line in streamed(writer(RESPONSES), texts).splitlines() if line[:5] == b"data:"]
     assert events[-1]["response"]["output"] == output

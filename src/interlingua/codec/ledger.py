@@ -103,7 +103,7 @@ class Ledger:
             yield index, value
         self.where = where
 
-    def foreign(self, value: Value, dialect: str, *path: str | int) -> None:
+    def lose_foreign_extras(self, value: Value, dialect: str, *path: str | int) -> None:
         """Declare the residue of other dialects in a value: it is not translated."""
         for name, residue in value.extras.items():
             if name != dialect:
@@ -113,7 +113,7 @@ class Ledger:
                         weight = _weight(key, lost, whole=not (path or self.where))
                         self.lose("dropped", _untranslated(name, key, lost), *path, "extras", name, key, weight=weight)
 
-    def opaque(self, block: OpaqueBlock) -> None:
+    def lose_opaque(self, block: OpaqueBlock) -> None:
         """Declare a block that another dialect carried whole. The loss of an empty one has the weight form."""
         raw: Json = block.raw
         held = {key: raw[key] for key in raw if key not in ("type", "role", "id")} if is_object(raw) else raw
@@ -145,14 +145,14 @@ class Ledger:
     def untranslated(self, value: OpaqueBlock | ServerTool, dialect: str) -> None:
         """Declare a block or tool that another dialect carried whole."""
         if isinstance(value, OpaqueBlock):
-            self.opaque(value)
+            self.lose_opaque(value)
         else:
             self.lose("dropped", f"a hosted tool of {value.dialect} that is not translated to {dialect}")
 
     def lose_from_system(self, block: Block, dialect: str) -> None:
         """Declare a block of the system prompt that is not text."""
         if type(block) is OpaqueBlock:
-            self.opaque(block)
+            self.lose_opaque(block)
         else:
             self.lose("dropped", f"{dialect} takes only text in a system prompt")
 

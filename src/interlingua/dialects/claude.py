@@ -206,7 +206,7 @@ class Answers(NamedTuple):
         wire |= self.ending.write_usage(response, mark, ledger)
         if response.extras:
             merge(wire, response.extras.get(self.dialect, {}))
-            ledger.foreign(response, self.dialect)
+            ledger.lose_foreign_extras(response, self.dialect)
         self.frame.put_constants(wire, mark)
         return Encoded(wire, None, {}, tuple(ledger.losses))
 

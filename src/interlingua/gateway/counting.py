@@ -32,9 +32,9 @@ async def count(call: LocalCall) -> None:
     relayed = RelayedCall(
         wire, dialect, headers=call.inbound.headers, model=entrance.model, checked=False, carrier=carrier
     )
-    if key is not None and relayed.asked is not None and not key.may_use(relayed.asked):
-        raise InvalidRequestError(f"the key {key.name} may not use {relayed.asked!r}", provider_status=404)
-    route = find_route(relayed.asked, state.snapshot, state.manager)
+    if key is not None and relayed.requested_model is not None and not key.may_use(relayed.requested_model):
+        raise InvalidRequestError(f"the key {key.name} may not use {relayed.requested_model!r}", provider_status=404)
+    route = find_route(relayed.requested_model, state.snapshot, state.manager)
     candidate = state.router.route(models=route.names[:1]).candidates[0]
     client = candidate.adapter
     if not isinstance(client, AsyncClient):

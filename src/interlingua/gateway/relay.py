@@ -261,7 +261,7 @@ class Call(SameDialectCall):
         if self._policy != "allow":
             self._apply_policy(client.exchange(request, stream=False).losses)
         response = await client.complete(request, budget=budget)
-        whole = relayed.whole(response)
+        whole = relayed.write_whole(response)
         self.receipt.losses = whole.losses
         self._set_headers(response.losses)
         self._settle(relayed)

@@ -53,7 +53,7 @@ def asks_for_usage(body: Json, dialect: str) -> bool:
 
 
 class AnswerWriter:
-    """One answer of a server. For a stream, events in and bytes out; ``whole`` writes an answer that is no stream.
+    """One answer of a server. For a stream, events in and bytes out; ``write_whole`` writes any other answer.
 
     ``id`` is unique among all answers of the server: the ids of the answer and of its items are made from it.
     ``created`` is the time in seconds, ``model`` the name of the model in the answer. ``usage``: whether a stream
@@ -149,7 +149,7 @@ class AnswerWriter:
 
     # ------------------------------------------------------------------------------------------------- a whole
 
-    def whole(self, response: Response) -> Encoded:
+    def write_whole(self, response: Response) -> Encoded:
         """The body of an answer that is not a stream, and its losses."""
         joining = self._joining_for(response.origin) if has_neighbours(response.content) else None
         response = response if joining is None else joining.response(response)

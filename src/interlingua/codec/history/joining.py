@@ -98,7 +98,7 @@ def _joined(content: Sequence[Block], dialect: str, join: TextJoin, ledger: Ledg
             first = done[-1][0]
             ledger.lose_form("moved", ONE, first)
             ledger.lose_form("moved", ONE, place)
-            ledger.foreign(block, dialect, place)
+            ledger.lose_foreign_extras(block, dialect, place)
             done[-1] = first, replace(last, text=last.text + block.text)
     return done
 
@@ -209,7 +209,7 @@ class Joining:
         text.is_one = False
         for joined in (text.first, index):
             self._ledger.lose_form("moved", ONE, joined)
-        self._ledger.foreign(block, self._dialect, index)
+        self._ledger.lose_foreign_extras(block, self._dialect, index)
         return (TextDelta(place, block.text),) if block.text else ()
 
     def _closed(self, event: BlockComplete | ToolUseEnd) -> Sequence[Event]:

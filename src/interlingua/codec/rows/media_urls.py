@@ -47,7 +47,7 @@ class MediaUrl(Kind):
         if type(value) is FileSource:
             ledger.lose("dropped", f"{self.dialect} takes data or a URL here, not a file id", weight="state")
             return OMIT
-        ledger.foreign(value, self.dialect)
+        ledger.lose_foreign_extras(value, self.dialect)
         if type(value) is TextSource:
             ledger.lose_form("approximated", f"{self.dialect} has no text documents; sent as base64 data")
             return f"data:{value.media_type};base64,{b2a_base64(value.text.encode(), newline=False).decode()}"
@@ -67,7 +67,7 @@ class StoredFile(Typed):
         return FileSource(wire, dialect=self.dialect) if type(wire) is str and wire else REFUSED
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        ledger.foreign(value, self.dialect)
+        ledger.lose_foreign_extras(value, self.dialect)
         if value.media_type is not None:
             ledger.lose_form("dropped", f"{self.dialect} takes no media type beside a file id", "media_type")
         return value.file_id

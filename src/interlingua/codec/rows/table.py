@@ -318,7 +318,7 @@ class Table:
             return None
         merge(wire, residue)
         if value.extras:
-            ledger.foreign(value, self.dialect)
+            ledger.lose_foreign_extras(value, self.dialect)
         return wire if self.keys is None or "keys" not in marks else self.keys.restore(wire, marks["keys"])
 
     def _write_carried(self, value: OpaqueBlock | ServerTool, ledger: Ledger) -> Any:

@@ -102,7 +102,7 @@ class SerialEncoder(GrammaticalEncoder):
             self.waiting[event.index].append(event)
             return b""
         if event.index in self.early:
-            return self.late(event)
+            return self.end_early_block(event)
         self.ledger.where = ("content", event.index)
         last = self.finish(event.block)
         if self.can_write:
@@ -110,7 +110,7 @@ class SerialEncoder(GrammaticalEncoder):
         self.current = None
         return last + self.next_waiting()
 
-    def late(self, event: Closer) -> bytes:
+    def end_early_block(self, event: Closer) -> bytes:
         """Take the end of a text that was ended early: its rest waits for a block of its own."""
         block, index = event.block, event.index
         texts, cited = self.early.pop(index)

@@ -139,7 +139,7 @@ class FrameDecoder(StreamDecoder):
         self.max_arguments = sys.maxsize if limits.arguments is None else limits.arguments
         self.room = self.max_arguments  # after this many bytes the arguments of an open call may be too long
 
-    def terminal(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the protocol's terminal event was read; if not, a stream whose bytes end was cut."""
         return False
 
@@ -198,7 +198,7 @@ class FrameDecoder(StreamDecoder):
         """End the stream at the end of its bytes: complete, or cut if the terminal event is missing."""
         if self.done:
             return
-        if self.terminal():
+        if self.is_finished():
             self.complete(out)
         else:
             self.fail(NetworkError("the stream was cut before it was finished"), out)
@@ -214,16 +214,16 @@ class FrameDecoder(StreamDecoder):
         self.begin(out)
         out.append(Unknown(self.dialect, raw))
 
-    def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
+    def skip_broken_frame(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
         """Treat data that is not JSON: read it leniently, or end the stream. False if the data is to be passed on."""
-        if not isinstance(fault, TooDeep) and self.mended(data, name, out):
+        if not isinstance(fault, TooDeep) and self.read_repaired(data, name, out):
             return True
-        if data.lstrip()[:1] != b"{" or self.closing or self.terminal():
+        if data.lstrip()[:1] != b"{" or self.closing or self.is_finished():
             return False
         self.fail(not_json(data, fault, name), out)
         return True
 
-    def mended(self, data: bytes, name: str, out: list[Event]) -> bool:
+    def read_repaired(self, data: bytes, name: str, out: list[Event]) -> bool:
         """Read an event that is JSON except for NaN, lone surrogates and the like; return whether it was read."""
         strict = strictly(data) if self.tolerant and b"{" in data[:4] else None
         if strict is None:

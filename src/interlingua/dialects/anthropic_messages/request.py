@@ -115,7 +115,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
         body["tool_choice"] = loosen_choice(body["tool_choice"], ledger)
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
-        ledger.foreign(request, NAME)
+        ledger.lose_foreign_extras(request, NAME)
     headers = {"anthropic-version": mark.get("version", VERSION)}
     if request.betas:
         headers["anthropic-beta"] = ",".join(request.betas)
@@ -239,7 +239,7 @@ def write_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger)
     if thinking.mode is not None:
         body["thinking"] = THINKING.write(thinking, ledger)
     else:
-        ledger.foreign(thinking, NAME)
+        ledger.lose_foreign_extras(thinking, NAME)
     ledger.where = ()
 
 

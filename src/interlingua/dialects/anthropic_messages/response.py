@@ -163,7 +163,7 @@ class Encoder(claude.BlockEncoder):
             **residue,
         }
         usage = ENDING.write_counts(response, mark, self.ledger)
-        self.ledger.foreign(response, NAME)
+        self.ledger.lose_foreign_extras(response, NAME)
         merge(usage, usage_residue)
         self.ended = True
         return _event({"type": "message_delta", "delta": delta, "usage": usage}) + _event({"type": "message_stop"})

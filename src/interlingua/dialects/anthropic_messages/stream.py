@@ -55,7 +55,7 @@ class Decoder(claude.BlockDecoder):
         try:
             wire = decode_frame(frame[1])
         except NOT_JSON as fault:
-            if not self.broken(frame[1], fault, out, frame[0]):
+            if not self.skip_broken_frame(frame[1], fault, out, frame[0]):
                 self.read_other(frame[1].decode("utf-8", "replace"), out)
             return
         try:
@@ -204,7 +204,7 @@ class Decoder(claude.BlockDecoder):
         self.begin(out)
         self.usage(out)
 
-    def terminal(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the answer is complete if the bytes end here: some servers send no ``message_stop``."""
         return self.stopped and not self.fold.open_indexes
 

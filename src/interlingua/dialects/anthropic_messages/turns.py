@@ -127,7 +127,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
         else:
             turns.append(write_turn(message, target, ledger))
         if message.extras:
-            ledger.foreign(message, NAME)
+            ledger.lose_foreign_extras(message, NAME)
         before = message
     if turns and before is not None and before.role == ASSISTANT:
         trim_prefill(turns[-1], before, len(messages) - 1, ledger)

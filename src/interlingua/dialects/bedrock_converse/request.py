@@ -220,7 +220,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     body |= {key: value for key, value in written.items() if value}
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
-        ledger.foreign(request, NAME)
+        ledger.lose_foreign_extras(request, NAME)
     model = request.model or (target.model if target is not None else None)
     verb = "converse-stream" if request.stream else "converse"
     path = None if model is None else f"/model/{quote(model, safe='')}/{verb}"
@@ -332,7 +332,7 @@ def write_thinking(thinking: Thinking, native: Wire, output: Wire, family: Famil
         for field in ("mode", "budget", "display"):
             if getattr(thinking, field) is not None:
                 ledger.lose("dropped", "this model has no such setting", field)
-        ledger.foreign(thinking, NAME)
+        ledger.lose_foreign_extras(thinking, NAME)
     if effort is not None and effort_at == "outputConfig":
         output["effort"] = effort
     elif effort is not None and effort_at != mode_at:

@@ -174,7 +174,7 @@ class Encoder(claude.BlockEncoder):
         if metadata:
             ANSWER.put_constants(metadata, mark)
             metadata.pop("output", None)  # the role of the answer, which began the stream
-        self.ledger.foreign(response, NAME)
+        self.ledger.lose_foreign_extras(response, NAME)
         self.ended = True
         return _event("messageStop", stop) + (_event("metadata", metadata) if metadata else b"")
 

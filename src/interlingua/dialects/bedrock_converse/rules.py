@@ -203,7 +203,7 @@ class Media(Group):
         if word is None and (self.block != "document" or isinstance(source, Base64Source)):
             ledger.lose("dropped", f"{NAME} takes {self.block}s as {', '.join(self.formats)}, not {source.media_type}")
             return OMIT
-        ledger.foreign(source, NAME, "source")
+        ledger.lose_foreign_extras(source, NAME, "source")
         wire: Wire = {}
         if word is not None:
             put(wire, [*self.at, "format"], word)

@@ -78,7 +78,7 @@ class Decoder(claude.BlockDecoder):
         try:
             wire = decode_frame(payload)
         except NOT_JSON as fault:
-            if not self.broken(payload, fault, out, name):
+            if not self.skip_broken_frame(payload, fault, out, name):
                 self.carry_unknown(name, payload, out)
             return
         if self.stopped and name != "metadata":
@@ -251,7 +251,7 @@ class Decoder(claude.BlockDecoder):
         self.texts.clear()
         super().fail(error, out)
 
-    def terminal(self) -> bool:
+    def is_finished(self) -> bool:
         return self.stopped
 
 

@@ -179,7 +179,7 @@ class Turns:
         """Add content to the turn before if it has the same wire role; else write a new turn."""
         mark, ledger, turns = marks(NAME, message), self.ledger, self.turns
         role: list[Json] = mark.get("role", [ROLE_WORDS[message.role]])
-        ledger.foreign(message, NAME)
+        ledger.lose_foreign_extras(message, NAME)
         if self.before is not None and _role_of(turns[-1]) == role and "apart" not in mark:
             if not content:
                 ledger.lose_form("dropped", NOTHING_LEFT)

@@ -226,7 +226,7 @@ def write_anew(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: S
                 continue
             if citation.index is not None:
                 ledger.lose_form("dropped", f"citations of {NAME} have no index", "index")
-            ledger.foreign(citation, NAME)
+            ledger.lose_foreign_extras(citation, NAME)
             if _has_position(citation):
                 grounding.write(citation, index, ledger)
                 continue

@@ -97,14 +97,14 @@ class Encoder(SerialEncoder):
         write_block(block, int(where[1]), self.ledger)
         self.ledger.where = where
 
-    def late(self, event: Closer) -> bytes:
+    def end_early_block(self, event: Closer) -> bytes:
         index, block = event.index, event.block
         rest = "".join(self.early[index].texts)
         if rest and isinstance(block, TextLike):
             self.split[index] = [block.text[: -len(rest)], rest]
         if block.signature is not None and self.signed.get(index) == block.signature:
             block = replace(block, signature=None)  # it was sent already
-        return super().late(BlockComplete(index, block))
+        return super().end_early_block(BlockComplete(index, block))
 
     def write_cut_block(self, event: Closer) -> bytes:
         return self.write_event(event)

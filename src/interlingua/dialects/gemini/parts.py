@@ -150,7 +150,7 @@ class MediaSource(Group):
             field = "text" if type(source) is TextSource else "data"
             ledger.lose_form("approximated", f"{NAME} takes standard base64; written so", "source", field)
         if source.extras:
-            ledger.foreign(source, NAME, "source")
+            ledger.lose_foreign_extras(source, NAME, "source")
         return {key: data}
 
     def _spelled(self, marks: Mapping[str, Json]) -> Wire:
@@ -368,7 +368,7 @@ def _lose_attributes(block: Block, ledger: Ledger, *path: str | int) -> None:
     for field in ("citations", "cache", "signature"):
         if getattr(block, field, None):
             ledger.lose("dropped", f"text in a result of {NAME} has no {field}", *path, field)
-    ledger.foreign(block, "", *path)
+    ledger.lose_foreign_extras(block, "", *path)
 
 
 def _as_text(block: Block) -> str | None:

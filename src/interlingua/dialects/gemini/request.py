@@ -136,7 +136,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
         body["model"] = f"models/{model}" if mark["model"].startswith("models/") else model
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
-        ledger.foreign(request, NAME)
+        ledger.lose_foreign_extras(request, NAME)
     if "keys" in mark:
         body = KEYS.restore(body, mark["keys"])
     return Encoded(body, path_of(model, request.stream), {}, tuple(ledger.losses))
@@ -334,7 +334,7 @@ def write_choice(choice: ToolChoice, ledger: Ledger, tools: Sequence[Tool] | Non
 def _lose_choice(choice: ToolChoice, ledger: Ledger) -> None:
     """Declare the losses of a choice that is not written, apart from its mode and names."""
     CHOICE.fit(CHOICE.rows[0], choice, ledger)
-    ledger.foreign(choice, NAME)
+    ledger.lose_foreign_extras(choice, NAME)
 
 
 def _among_declared(choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger) -> ToolChoice | None:

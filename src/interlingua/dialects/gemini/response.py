@@ -238,7 +238,7 @@ def write_answer(response: Response, parts: list[Wire], ledger: Ledger, *, writt
         wire["usageMetadata"] = write_usage(response.usage, mark, ledger)
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))
-        ledger.foreign(response, NAME)
+        ledger.lose_foreign_extras(response, NAME)
     candidates: Json = wire.get("candidates")
     if is_array(candidates) and candidates and is_object(candidates[0]) and "index" not in mark:
         candidates[0].setdefault("index", 0)

@@ -63,7 +63,7 @@ class Decoder(FrameDecoder):
         self.ended = False
         self.answer: dict[str, Any] = {}
 
-    def terminal(self) -> bool:
+    def is_finished(self) -> bool:
         return self.ended or (self.clean and self.candidate is not None and self.source.whole)
 
     def read(self, frame: tuple[str, bytes] | bytes, out: list[Event]) -> None:
@@ -71,7 +71,7 @@ class Decoder(FrameDecoder):
         try:
             wire = decode_frame(data)
         except NOT_JSON as fault:
-            if self.broken(data, fault, out):
+            if self.skip_broken_frame(data, fault, out):
                 return
             self.clean = False  # the last chunk is cut, however the body ended
             wire = data.decode("utf-8", "replace")

@@ -200,7 +200,7 @@ def write_contents(
         turns.add(message, index, write_parts(message, index, target, history, ledger, signing=signing))
         if message.extras:
             ledger.where = ("messages", index)
-            ledger.foreign(message, NAME)
+            ledger.lose_foreign_extras(message, NAME)
     turns.settle(None)
     ledger.where = ()
     return turns.written

@@ -111,7 +111,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
         merge(body, request.extras.get(NAME, {}))
         if "endpoint" in mark and not as_prompt:
             lose_prompt_keys(body, ledger)
-        ledger.foreign(request, NAME)
+        ledger.lose_foreign_extras(request, NAME)
     return Encoded(body, PROMPT_PATH if as_prompt else PATH, {}, tuple(ledger.losses))
 
 

@@ -154,7 +154,7 @@ def write_end(response: Response, wire: Wire, mark: Wire, ledger: Ledger) -> Non
     wire |= write_usage(response, mark, ledger)
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))
-        ledger.foreign(response, NAME)
+        ledger.lose_foreign_extras(response, NAME)
     ANSWER.row.put_constants(wire, mark)
 
 

@@ -123,7 +123,7 @@ def read_image(wire: Json) -> Any:
 def write_image(source: Base64Source, ledger: Ledger) -> Json:
     if source.media_type != media_type(source.data):
         ledger.lose_form("dropped", f"images of {NAME} have no media type", "media_type")
-    ledger.foreign(source, NAME)
+    ledger.lose_foreign_extras(source, NAME)
     return source.data
 
 
@@ -135,7 +135,7 @@ def read_think(wire: Json) -> Any:
 
 
 def write_think(thinking: Thinking, ledger: Ledger) -> Json:
-    ledger.foreign(thinking, NAME)
+    ledger.lose_foreign_extras(thinking, NAME)
     if thinking.budget is not None:
         ledger.lose("dropped", f"{NAME} has no thinking budget", "budget")
     if thinking.display is not None:

@@ -91,7 +91,7 @@ class Decoder(FrameDecoder):
         try:
             wire = decode_frame(frame)
         except NOT_JSON as fault:
-            if not self.broken(frame, fault, out):
+            if not self.skip_broken_frame(frame, fault, out):
                 self.unknown(frame.decode("utf-8", "replace"), out)
             return
         try:

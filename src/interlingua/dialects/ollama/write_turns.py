@@ -53,7 +53,7 @@ def write_block(block: Block, ledger: Ledger) -> tuple[str, Json] | None:
         return None
     if not is_object(wire) or len(wire) != 1:
         assert isinstance(block, OpaqueBlock)
-        ledger.opaque(block)
+        ledger.lose_opaque(block)
         return None
     return next(iter(wire.items()))
 
@@ -288,7 +288,7 @@ class History:
             if message.role is ASSISTANT:
                 self.note_calls(message.content)
             ledger.where = ("messages", index)
-            ledger.foreign(message, NAME)
+            ledger.lose_foreign_extras(message, NAME)
             self._split(message, results, others)
         for place, block in self._in_order(results):
             self.turns.append(self.write_result(block, place))

@@ -171,7 +171,7 @@ def lose_marks(block: Block, ledger: Ledger) -> None:
     for name in ("signature", "cache"):
         if getattr(block, name) is not None:
             ledger.lose("dropped", f"an assistant's {block.type} in {NAME} has no {name}", name)
-    ledger.foreign(block, NAME)
+    ledger.lose_foreign_extras(block, NAME)
 
 
 def usual_turn(blocks: tuple[Block, ...]) -> Turn | None:

@@ -159,7 +159,7 @@ class Encoder(GrammaticalEncoder):
                 self.annotations.append(wire)
 
     def end_reasoning(self, block: ThinkingBlock) -> bytes:
-        self.ledger.foreign(block, NAME)
+        self.ledger.lose_foreign_extras(block, NAME)
         if is_part(block):
             part: Wire = PARTS.write(block, Ledger()) or {}
             last = {key: value for key, value in part.items() if key != "thinking"}
@@ -187,7 +187,7 @@ class Encoder(GrammaticalEncoder):
         declare_last_call(response, last_call(response), self.ledger)
         self.base |= {"id": response.id or self.base["id"], "model": response.model or self.base["model"]}
         self.base["created"] = response.extras.get(NAME, {}).get("created", self.base["created"])
-        self.ledger.foreign(response, NAME)
+        self.ledger.lose_foreign_extras(response, NAME)
         cited = self.chunk({"annotations": self.annotations}) if self.annotations else b""
         return cited + self.finish(response) + self.usage(response) + DONE
 

@@ -180,7 +180,7 @@ def write_request(request: Request, target: Target | None, provider: str | None)
         body["stream_options"] = {"include_usage": True}
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
-        ledger.foreign(request, NAME)
+        ledger.lose_foreign_extras(request, NAME)
     if request.output_schema is not None and "name" not in mark.get("response_format", ()):
         body["response_format"]["json_schema"].setdefault("name", SCHEMA_NAME)
     return Encoded(body, PATH, {}, tuple(ledger.losses))
@@ -240,7 +240,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledg
     elif choice.parallel is not None:
         why = "this server has no `parallel_tool_calls`"
         ledger.lose("dropped", why, "parallel", weight="form" if choice.parallel else "content")
-    ledger.foreign(choice, NAME)
+    ledger.lose_foreign_extras(choice, NAME)
     ledger.where = ()
     return wire
 
@@ -277,7 +277,7 @@ def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) ->
         ledger.lose("dropped", f"{NAME} has no setting to show or hide thinking", "display")
     if inner:
         body[form] = inner
-    ledger.foreign(thinking, NAME)
+    ledger.lose_foreign_extras(thinking, NAME)
     ledger.where = ()
 
 

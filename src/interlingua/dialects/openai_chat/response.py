@@ -173,7 +173,7 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     wire |= write_usage(response, mark)
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))
-        ledger.foreign(response, NAME)
+        ledger.lose_foreign_extras(response, NAME)
     ANSWER.row.put_constants(wire, mark)
     if response.error is not None:
         merge(wire, ERRORS.body(response.error))

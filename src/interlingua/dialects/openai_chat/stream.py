@@ -55,7 +55,7 @@ class Decoder(FrameDecoder):
             chunk = decode_frame(frame[1])
             choices = chunk.pop("choices", None)
         except NOT_JSON as fault:
-            if not self.broken(frame[1], fault, out, frame[0]):
+            if not self.skip_broken_frame(frame[1], fault, out, frame[0]):
                 self.read_other(frame[1], out)
             return
         except AttributeError:
@@ -181,7 +181,7 @@ class Decoder(FrameDecoder):
             return tuple(sorted(blocks, key=lambda block: rank_of(block, mark)))
         return whole if len(whole) == len(blocks) else tuple(ordered)
 
-    def terminal(self) -> bool:
+    def is_finished(self) -> bool:
         return self.finished
 
     def response(self, *, finished: bool) -> Response:

@@ -329,7 +329,7 @@ def write_results(message: Message, moved: list[Wire], ledger: Ledger, skip: Seq
         elif (wire := PARTS.write(block, ledger)) is not None:
             moved.append(wire)
             ledger.lose("moved", f"a tool message of {NAME} holds results only; the rest went to a user message")
-    ledger.foreign(message, NAME)
+    ledger.lose_foreign_extras(message, NAME)
     return written
 
 

@@ -200,7 +200,7 @@ def declare_marks(block: Block, ledger: Ledger) -> None:
     if block.cache is not None:
         ledger.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
     if block.extras:
-        ledger.foreign(block, NAME)
+        ledger.lose_foreign_extras(block, NAME)
 
 
 # ------------------------------------------------------------------------------------------------------------ calls
@@ -347,7 +347,7 @@ def _write_thought(block: Block, parts: dict[str, list[Json]], scribe: Ledger, *
     if block.cache is not None:
         scribe.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
     if block.extras:
-        scribe.foreign(block, NAME)
+        scribe.lose_foreign_extras(block, NAME)
 
 
 def is_empty_part(block: ThinkingBlock) -> bool:

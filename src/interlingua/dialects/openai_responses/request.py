@@ -169,7 +169,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
         body.setdefault("text", {})["format"] = form
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
-        scribe.foreign(request, NAME)
+        scribe.lose_foreign_extras(request, NAME)
     if request.logprobs is not None:
         write_logprobs(request.logprobs, body, scribe)
     if request.output_schema is not None and "name" not in mark:
@@ -318,7 +318,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, o
                 scribe.lose("dropped", f"{NAME} takes a tool choice only beside tools", field)
     if choice.parallel is not None:
         wire["parallel_tool_calls"] = choice.parallel
-    scribe.foreign(choice, NAME)
+    scribe.lose_foreign_extras(choice, NAME)
     scribe.where = ()
     return wire
 

@@ -220,7 +220,7 @@ def write_envelope(response: Response, request: Request | None, scribe: Ledger) 
     write_echo(wire, mark, request)
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))
-        scribe.foreign(response, NAME)
+        scribe.lose_foreign_extras(response, NAME)
     ANSWER.put_constants(wire, mark)
     return wire
 

@@ -128,7 +128,7 @@ class Picture(Group):
 
     def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
         (source,) = values
-        ledger.foreign(source, NAME, "source")
+        ledger.lose_foreign_extras(source, NAME, "source")
         kind = source.media_type.removeprefix("image/")
         return {"result": source.data, **({"output_format": kind} if kind != "png" else {})}
 

@@ -56,7 +56,7 @@ class Decoder(FrameDecoder):
         try:
             wire = decode_frame(frame[1])
         except NOT_JSON as fault:
-            if not self.broken(frame[1], fault, out, frame[0]):
+            if not self.skip_broken_frame(frame[1], fault, out, frame[0]):
                 self.read_other(frame[1].decode("utf-8", "replace"), out)
             return
         try:
@@ -92,10 +92,10 @@ class Decoder(FrameDecoder):
         else:
             self.unknown(wire, out)
 
-    def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
-        if self.mended(data, name, out):
+    def skip_broken_frame(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
+        if self.read_repaired(data, name, out):
             return True
-        return ENVELOPE.match(data) is None and super().broken(data, fault, out, name)
+        return ENVELOPE.match(data) is None and super().skip_broken_frame(data, fault, out, name)
 
     # ----------------------------------------------------------------------------------------------------- lifecycle
 

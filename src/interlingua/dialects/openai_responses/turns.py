@@ -122,7 +122,7 @@ class Writer:
 
     def declare_residue(self, message: Message, index: int) -> None:
         self.scribe.where = ("messages", index)
-        self.scribe.foreign(message, NAME)
+        self.scribe.lose_foreign_extras(message, NAME)
         if message.role in (ASSISTANT, TOOL) and not is_blank(message.extras.get(NAME)):
             self.scribe.lose_form("dropped", f"{NAME} has no item for the message itself", "extras", NAME)
 
