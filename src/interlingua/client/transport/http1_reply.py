@@ -67,7 +67,7 @@ class Http1Reply(TimedReply):
         self.timed.end()
         raise end  # not in the except block: the library's error, which may contain headers, would be its context
 
-    def come_with_head(self) -> bytes | None:
+    def body_with_head(self) -> bytes | None:
         """The whole body if it was already received, else None."""
         return self._take() if self.is_complete else None
 

@@ -91,7 +91,7 @@ def read_result(wire: Wire, messages: list[Message], called: Collection[str]) ->
     if not block.tool_use_id:
         block = replace(with_marks(NAME, block, derived=True), tool_use_id=_last_call(messages))
     if block.tool_use_id not in called:
-        block = with_marks(NAME, block, place="extras_and_forms")
+        block = with_marks(NAME, block, place="kept")
     if messages and messages[-1].role is TOOL:
         messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
     else:
