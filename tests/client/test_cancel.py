@@ -10,6 +10,7 @@ import pytest
 
 from client.support import DIALECTS, PROVIDERS, ask, config, run
 from interlingua import CancelledError, ErrorClass, Event, StopReason, StreamGrammar, ToolDefinition
+from interlingua.client import calls
 from interlingua.client.bus import Bus, CallFailed
 from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.embedded import LoopbackServer, Script, Step
@@ -176,6 +177,35 @@ def test_leaving_the_context_closes_the_socket() -> None:
             await anext(stream)
 
     on_stage("openai-chat", MIDDLE, scene)
+
+
+def test_the_socket_is_closed_before_the_answer_that_was_left_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To estimate the tokens of a long answer takes long."""
+    closed: list[bool] = []
+
+    async def scene(server: LoopbackServer, client: AsyncClient) -> None:
+        stream = client.stream(ask())
+
+        def estimated(*_: object) -> int:
+            closed.append(stream._call.reply is None)
+            return 1
+
+        begun = asyncio.Event()
+
+        async def read() -> None:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    begun.set()
+
+        monkeypatch.setattr(calls, "estimate_output", estimated)
+        task = asyncio.create_task(read())
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    on_stage("openai-chat", MIDDLE, scene)
+    assert closed == [True]
 
 
 def test_a_timeout_of_the_callers_own_is_not_mistaken_for_ours() -> None:

@@ -293,11 +293,11 @@ class AsyncClient(Adapter):
 
     def end(self, call: AsyncCall) -> None:
         """Close a call that nobody waits for any more. It may be closed twice."""
-        if call.response is None:
-            call.abandon()
         self._open_calls.discard(call)
         if call.reply is not None:
-            call.close()
+            call.close()  # before the tokens of a long answer are estimated
+        if call.response is None:
+            call.abandon()
 
     async def cancel(self, request_id: str) -> bool:
         """End a call: its socket closes at once. Returns whether there was such a call."""

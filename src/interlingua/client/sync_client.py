@@ -261,9 +261,9 @@ class Client(Adapter):
 
     def end(self, call: _SyncCall) -> None:
         """Close a call that nobody waits for any more. It may be closed twice."""
-        call.abandon()
         self._open_calls.discard(call)
-        call.drain()
+        call.drain()  # before the tokens of a long answer are estimated
+        call.abandon()
 
     def cancel(self, request_id: str) -> bool:
         """End a call: its socket closes at once. Returns whether there was such a call."""
