@@ -150,12 +150,15 @@ def test_all_mistakes_at_once() -> None:
     assert [problem.line for problem in caught.value.problems] == [1, 3, 4]
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read: FileNotFoundError"):
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no such file"):
         load_preset(tmp_path / "absent.yaml")
     (tmp_path / "odd.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="cannot be read: UnicodeDecodeError"):
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
         load_preset(tmp_path / "odd.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    with pytest.raises(ConfigError, match="is a folder, not a file"):
+        load_preset(tmp_path / "folder.yaml")
 
 
 def test_a_single_behaviour_from_plain_fields() -> None:

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 from ...models.catalogue.families import FAMILIES
 from ...models.providers import PROVIDERS
 from ..models_file.models_yaml import RetryEntry
+from ..models_file.watching import read_text
 from ..models_file.yaml_lines import ConfigError, Lines, Path as Place, Problem, read_yaml
 from .presets import PRESETS
 from .values import Behaviour, Preset, family_word
@@ -60,11 +61,7 @@ def load_preset(source: str | Path) -> Preset:
     path = _as_path(source)
     if path is None:
         return _parse(str(source), "preset", "preset")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), [Problem(0, f"cannot be read: {type(error).__name__}")]) from None
-    return _parse(text, str(path), path.stem)
+    return _parse(read_text(path), str(path), path.stem)
 
 
 def behaviour_from(fields: Mapping[str, Any], source: str = "behaviour") -> Behaviour:

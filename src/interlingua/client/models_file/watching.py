@@ -17,14 +17,21 @@ log = logging.getLogger("interlingua")
 T = TypeVar("T")
 
 
+UNREADABLE: dict[type[Exception], str] = {
+    FileNotFoundError: "there is no such file",
+    IsADirectoryError: "is a folder, not a file",
+    PermissionError: "cannot be read: permission denied",
+    UnicodeDecodeError: "is not UTF-8 text",
+}
+
+
 def read_text(path: str | Path) -> str:
     """The text of a file, or ``ConfigError``."""
     try:
         return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ConfigError(str(path), [Problem(0, "there is no such file")]) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), [Problem(0, f"cannot be read: {type(error).__name__}")]) from None
+        why = UNREADABLE.get(type(error), f"cannot be read: {type(error).__name__}")
+        raise ConfigError(str(path), [Problem(0, why)]) from None
 
 
 def stamp_of(path: str | None) -> tuple[int, int, int] | None:
