@@ -20,7 +20,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @pytest.mark.parametrize("path", SCHEMAS)
 def test_the_schema_in_the_package_is_current(path: str) -> None:
-    """To renew them: ``python -m lab.editor_schemas``.  # U4"""
+    """To renew them: ``python -m lab.editor_schemas``."""
     committed = json.loads((PACKAGE / path).read_text(encoding="utf-8"))
     assert committed == json.loads(json.dumps(SCHEMAS[path]()))
     jsonschema.Draft202012Validator.check_schema(committed)

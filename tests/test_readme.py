@@ -36,7 +36,7 @@ BLOCKS = [pytest.param(page, code, line, id=f"{page.relative_to(HOME)}:{line}") 
 
 @pytest.mark.parametrize(("page", "code", "line"), BLOCKS)
 def test_a_block_runs_alone(page: Path, code: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever copies one block needs no other.  # U4"""
+    """Whoever copies one block needs no other."""
     monkeypatch.chdir(tmp_path)
     for name, yaml in YAML.findall(page.read_text()):
         (tmp_path / name).write_text(yaml)
@@ -67,7 +67,7 @@ def test_the_readme_shows_something() -> None:
 
 
 def test_what_blocks_import_is_public() -> None:
-    """From the package, or from a module that its docstring calls public.  # U4"""
+    """From the package, or from a module that its docstring calls public."""
     named = set(re.findall(r"``(interlingua\.[\w.]+)``", interlingua.__doc__ or ""))
     imported = {(page.name, *found) for page, code, _ in blocks() for found in IMPORT.findall(code)}
     assert named
@@ -80,7 +80,7 @@ def test_modules_that_are_called_public_say_what_is_public_in_them() -> None:
         assert [word for word in module.__all__ if not hasattr(module, word)] == []
 
 
-def test_the_readme_says_how_to_install_the_package_and_its_extras() -> None:  # U4
+def test_the_readme_says_how_to_install_the_package_and_its_extras() -> None:
     text = (HOME / "README.md").read_text()
     project = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]
     assert "pip install " in text

@@ -76,7 +76,7 @@ def test_without_a_row() -> None:
         ("gemini", 3, 1, 30, {"rate_limit", "server_error", "network", "timeout"}),
     ],
 )
-def test_retries(row: str, times: int, base: float, cap: float, classes: set[str]) -> None:  # P2
+def test_retries(row: str, times: int, base: float, cap: float, classes: set[str]) -> None:
     """A preset repeats all that is repeated without one."""
     behaviour = CODING.rows[row]
     assert behaviour.retry is not None

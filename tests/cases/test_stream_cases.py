@@ -272,7 +272,7 @@ def test_cut_at_any_byte_it_never_looks_finished(case: Case) -> None:
             assert error.response == response
             assert response.stop_reason is StopReason.error
             assert whole.text.startswith(response.text)
-            assert all(call.incomplete for call in response.tool_uses)  # S1
+            assert all(call.incomplete for call in response.tool_uses)
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -220,13 +220,13 @@ def test_tiers_are_of_known_providers_and_known_models() -> None:
     assert [model for row in TIERS.values() for model in row if family_facts(model) is None] == []
 
 
-def test_capabilities_say_whether_anybody_knows_the_model() -> None:  # P9
+def test_capabilities_say_whether_anybody_knows_the_model() -> None:
     assert capabilities_for("anthropic", "claude-sonnet-5").known
     assert not capabilities_for("openai", "a-model-of-next-year").known
     assert not capabilities_for("ollama", "my-own").known
 
 
-def test_no_model_answers_more_than_its_window() -> None:  # P9
+def test_no_model_answers_more_than_its_window() -> None:
     """Layers may describe different versions of a model: one its window, another its output limit."""
     facts = Facts(max_context_tokens=64_000, max_output_tokens=384_000)
     assert capabilities(facts, "openai-chat").max_output_tokens == 64_000

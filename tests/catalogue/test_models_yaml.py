@@ -395,18 +395,18 @@ def test_a_file_that_vanishes_changes_nothing_but_is_told(tmp_path: Path) -> Non
     ],
     ids=["alias", "lists", "mappings"],
 )
-def test_what_would_explode_is_refused(text: str, said: str) -> None:  # R3
+def test_what_would_explode_is_refused(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         parse_models(text)
 
 
-def test_a_billion_laughs_are_not_built() -> None:  # R3
+def test_a_billion_laughs_are_not_built() -> None:
     lines = ["a0: &a0 [lol]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]
     with pytest.raises(ConfigError, match="refers to another place"):
         parse_models("\n".join(lines))
 
 
-def test_all_mistakes_of_one_entry_and_of_several_are_told_at_once() -> None:  # U4
+def test_all_mistakes_of_one_entry_and_of_several_are_told_at_once() -> None:
     text = (
         "adapters:\n"
         "  work: {type: openai, max_retries: many, timeout_seconds: soon, colour: red}\n"

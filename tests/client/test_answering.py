@@ -42,7 +42,7 @@ def results_sent(script: Script) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_call_without_a_result_is_refused_before_it_is_sent(dialect: str) -> None:  # T16
+def test_a_call_without_a_result_is_refused_before_it_is_sent(dialect: str) -> None:
     script = Script(Step(act="echo"))
     manager, name = scripted(script), PROVIDERS[dialect]
     unanswered = request(ASKED, CALLED, ON)
@@ -69,7 +69,7 @@ def test_a_call_without_a_result_is_refused_before_it_is_sent(dialect: str) -> N
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_result_without_a_call_is_dropped_with_a_loss(dialect: str) -> None:  # T16
+def test_a_result_without_a_call_is_dropped_with_a_loss(dialect: str) -> None:
     script = Script(Step(act="echo"))
     orphan = Message("tool", (ToolResultBlock("tu_0", "old"), ToolResultBlock("tu_1", "2")))
     response = scripted(script).get_client(PROVIDERS[dialect]).complete(request(ASKED, CALLED, orphan, ON))
@@ -81,7 +81,7 @@ def test_a_result_without_a_call_is_dropped_with_a_loss(dialect: str) -> None:  
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_call_that_was_answered_twice_is_sent_with_its_later_result(dialect: str) -> None:  # T16
+def test_a_call_that_was_answered_twice_is_sent_with_its_later_result(dialect: str) -> None:
     script = Script(Step(act="echo"))
     interrupted = Message("tool", (ToolResultBlock("tu_1", "interrupted", is_error=True),))
     history = (ASKED, CALLED, interrupted, ON, Message("assistant", "ok"), ANSWERED, ON)
@@ -128,7 +128,7 @@ def test_calls_that_the_server_stores_are_not_checked() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_late_result_of_a_session_replaces_the_placeholder(dialect: str) -> None:  # T16
+def test_a_late_result_of_a_session_replaces_the_placeholder(dialect: str) -> None:
     script = Script(Step(content=(ToolUseBlock("c1", "add", input={"a": 1}),)), Step(act="echo"), Step(act="echo"))
     session = SyncSession(f"{PROVIDERS[dialect]}:m", [ADD], manager=scripted(script))
     call = session.send("one and one?").tool_uses[0]
@@ -152,7 +152,7 @@ class Own:
         return self.capabilities
 
 
-def test_a_plan_treats_open_calls_as_the_next_turn_does() -> None:  # T16
+def test_a_plan_treats_open_calls_as_the_next_turn_does() -> None:
     script = Script(Step(content=(ToolUseBlock("c1", "add", input={"a": 1}),)), Step(act="echo"))
     session = SyncSession("anthropic:m", [ADD], manager=scripted(script))
     session.send("one and one?")
@@ -166,7 +166,7 @@ def test_a_plan_treats_open_calls_as_the_next_turn_does() -> None:  # T16
         strict.send("go on")
 
 
-def test_a_plan_for_a_custom_adapter() -> None:  # T16
+def test_a_plan_for_a_custom_adapter() -> None:
     manager: Any = scripted()
     manager.register("own", Own())
     session = SyncSession("anthropic:m", manager=manager, messages=[ASKED])

@@ -85,7 +85,7 @@ WAYS = [read, read_async, read_through_session, read_at_once, read_at_once_throu
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ANSWERS)
-def test_only_a_body_with_an_explicit_end_finishes_a_stream(how: str, way: Any) -> None:  # S5
+def test_only_a_body_with_an_explicit_end_finishes_a_stream(how: str, way: Any) -> None:
     answer, finished = ANSWERS[how]
     outcome = Outcome()
     with answering(HEAD + answer) as server:

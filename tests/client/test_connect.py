@@ -125,7 +125,7 @@ def test_vertex_needs_a_token_instead_of_a_file_name() -> None:
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
-def test_a_client_takes_names_and_settings_as_connect_does(kind: Any) -> None:  # U2
+def test_a_client_takes_names_and_settings_as_connect_does(kind: Any) -> None:
     client = kind("gemini:gemini-3-pro", {"api_key": CANARY, "timeout_seconds": 5})
     assert (client.name, client.model, client.config.secret) == ("google", "gemini-3-pro", CANARY)
     assert client.config.timeout_seconds == 5

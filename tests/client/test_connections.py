@@ -69,7 +69,7 @@ def _fetch_blocking(requests: list[HttpRequest], between: Between, **settings: A
     return found
 
 
-# ------------------------------------------------------------------------------------------------- stale answers (R6)
+# ------------------------------------------------------------------------------------------------------ stale answers
 
 
 class Chatty:
@@ -137,7 +137,7 @@ def test_an_untested_version_uses_the_session(monkeypatch: pytest.MonkeyPatch) -
         assert fetch("aio", [post(server.url)]) == [(200, b"1")]
 
 
-# --------------------------------------------------------------------------------------------------- TLS proxies (R5)
+# -------------------------------------------------------------------------------------------------------- TLS proxies
 
 
 class Tls:
@@ -240,7 +240,7 @@ def test_a_proxy_of_another_kind_is_refused() -> None:
     assert "secret" not in str(caught.value)
 
 
-# -------------------------------------------------------------------------------------------------- certificates (P10)
+# -------------------------------------------------------------------------------------------------------- certificates
 
 
 @pytest.mark.parametrize("kind", TRANSPORTS)
@@ -279,7 +279,7 @@ def call(kind: str, server: Loopback, text: str = "Hi", **settings: Any) -> Any:
         return client.complete(ask(text))
 
 
-# -------------------------------------------------------------------------------------------------- early answers (P10)
+# -------------------------------------------------------------------------------------------------------- early answers
 
 TOO_LARGE = answer(b'{"error":{"message":"too large","type":"invalid_request_error"}}', status="413 Too Large")
 
@@ -346,7 +346,7 @@ def test_an_answer_is_closed_after_its_reader() -> None:
     assert made.isclosed()
 
 
-# ------------------------------------------------------------------------------------------------- many threads (R9)
+# ------------------------------------------------------------------------------------------------------ many threads
 
 FINE = answer(
     b'{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":'

@@ -85,7 +85,6 @@ def get(kind: str, url: str, limits: Timeouts) -> None:
     run(scene())
 
 
-# R2
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize("what", [*DRIPS, "the body"])
 def test_a_deadline_ends_a_slow_answer(what: str, kind: str) -> None:
@@ -96,7 +95,7 @@ def test_a_deadline_ends_a_slow_answer(what: str, kind: str) -> None:
     assert (server.accepted, server.left) == (1, 1)
 
 
-# R2: a stream has no deadline, but each step of it has a limit
+# a stream has no deadline, but each step of it has a limit
 @pytest.mark.parametrize("kind", TRANSPORTS)
 @pytest.mark.parametrize("what", DRIPS)
 def test_the_silence_limit_ends_a_slow_head(what: str, kind: str) -> None:
@@ -105,7 +104,6 @@ def test_the_silence_limit_ends_a_slow_head(what: str, kind: str) -> None:
     assert (server.accepted, server.left) == (1, 1)
 
 
-# R2
 @pytest.mark.parametrize("kind", ["async", "sync"])
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("what", ["the head", "interim answers", "a chunk's size"])
@@ -145,7 +143,6 @@ HI = (
 DONE = b"".join(b"%x\r\n%b\r\n" % (len(line), line) for line in (HI, b"data: [DONE]\n\n"))
 
 
-# R2
 @pytest.mark.parametrize("kind", ["async", "sync"])
 def test_bytes_after_the_end_of_a_stream_are_not_waited_for(kind: str) -> None:
     ping = b": still here\n\n"
@@ -163,7 +160,6 @@ def fetch_one(way: str, url: str, allowance: Allowance) -> None:
         fetch_blocking(url, allowance, network)
 
 
-# R2
 @pytest.mark.parametrize("way", ["async", "sync"])
 @pytest.mark.parametrize("what", [*DRIPS, "the body"])
 def test_the_media_fetcher_gives_up(what: str, way: str) -> None:

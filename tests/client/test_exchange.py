@@ -209,7 +209,7 @@ def test_a_garbled_body(dialect_name: str, body: bytes) -> None:
 @pytest.mark.parametrize("body", [b"{}", b'{"detail": "Not Found"}', b'{"choices": null}', b"[]", b'["x"]'])
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("dialect_name", DIALECTS)
-def test_a_200_that_is_no_answer_is_an_error(dialect_name: str, stream: bool, body: bytes) -> None:  # T17
+def test_a_200_that_is_no_answer_is_an_error(dialect_name: str, stream: bool, body: bytes) -> None:
     reading, _ = read(exchange(PROVIDERS[dialect_name], stream=stream), 200, "application/json", body)
     assert isinstance(reading.error, AdapterError)
     assert reading.response is not None
@@ -260,7 +260,7 @@ def test_a_request_that_is_no_json_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_lone_surrogate_is_replaced_with_a_loss(name: str) -> None:  # T9, for calls without a session
+def test_a_lone_surrogate_is_replaced_with_a_loss(name: str) -> None:  # for calls without a session
     request = Request("a\ud800b")
     with connect_sync(f"embedded:{name}") as client:
         answer = client.complete(request)

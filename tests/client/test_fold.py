@@ -26,7 +26,7 @@ def test_a_stream_folds_to_the_answer(dialect: str) -> None:
 
 
 @every_dialect
-def test_a_stream_that_breaks_off_raises(dialect: str) -> None:  # S2
+def test_a_stream_that_breaks_off_raises(dialect: str) -> None:
     with pytest.raises(NetworkError) as caught:
         fold(client(dialect, CUT).stream(ask()))
     assert caught.value.response is not None

@@ -57,7 +57,7 @@ def answer_of(name: str, extra: bytes, *, stream: bool) -> Answer:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.parametrize("odd", ["NaN", "surrogate"])
-def test_an_answer_that_is_not_strict_json_is_read_and_declared(name: str, way: str, odd: str) -> None:  # R10
+def test_an_answer_that_is_not_strict_json_is_read_and_declared(name: str, way: str, odd: str) -> None:
     answer = answer_of(name, ODD[odd][0], stream=way.endswith("stream"))
     outcome = call(way, PROVIDERS[name], lambda request: answer, ask())
     assert outcome.error is None

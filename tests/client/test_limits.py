@@ -69,7 +69,7 @@ def over_http(kind: str, server: Loopback, limits: Limits, **more: Any) -> Respo
         return client.complete(ask())
 
 
-# ------------------------------------------------------------------------------------------------- whole bodies (R1)
+# ------------------------------------------------------------------------------------------------------ whole bodies
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -145,7 +145,7 @@ def test_a_bomb_is_not_unpacked(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert unpacked <= 2**20 + 2**16
 
 
-# ------------------------------------------------------------------------------------------------ error bodies (R1)
+# ----------------------------------------------------------------------------------------------------- error bodies
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -175,7 +175,7 @@ def test_an_endless_error_body_is_not_read_to_its_end(kind: str) -> None:
     assert server.left == server.accepted == 1
 
 
-# ------------------------------------------------------------------------------------------------ stream events (R1)
+# ----------------------------------------------------------------------------------------------------- stream events
 
 
 def streamed(text: str) -> bytes:
@@ -212,7 +212,7 @@ def test_every_dialect_keeps_the_limit_on_events(dialect: str, way: str) -> None
     assert lifted.error is None
 
 
-# ------------------------------------------------------------------------------------------------------- nesting (R1)
+# ------------------------------------------------------------------------------------------------------------ nesting
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -242,7 +242,7 @@ def test_a_deep_error_is_an_error_like_any_other(dialect: str, depth: int, way: 
     assert isinstance(outcome.error.response.raw, dict) is (depth == 128)
 
 
-# --------------------------------------------------------------------------------------------- arguments of a call (R1)
+# -------------------------------------------------------------------------------------------------- arguments of a call
 
 IN_PIECES = ("anthropic-messages", "openai-chat", "openai-responses", "bedrock-converse")
 

@@ -71,7 +71,7 @@ ADD = ToolDefinition("add", "Adds.", {"type": "object", "additionalProperties": 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai-chat", "openai", "google", "ollama", "bedrock"])
 def test_an_ordinary_tool_call_is_no_reason_to_warn_or_raise(provider: str, caplog: pytest.LogCaptureFixture) -> None:
-    # L3: the text of arguments, a flag that says what its absence says, a closed schema
+    # the text of arguments, a flag that says what its absence says, a closed schema
     request = Request([Message("user", "1 + 1?"), CALL, RESULT], model="m", tools=[ADD], max_output_tokens=5)
     for on_loss in ("raise", "warn"):
         outcome = call("complete", provider, Script(FINE), request, on_loss=on_loss)
@@ -81,7 +81,6 @@ def test_an_ordinary_tool_call_is_no_reason_to_warn_or_raise(provider: str, capl
 
 
 def test_losses_of_form_are_returned() -> None:
-    # L3
     request = Request([Message("user", "1 + 1?"), CALL, RESULT], model="m", tools=[ADD], max_output_tokens=5)
     outcome = call("complete", "ollama", Script(FINE), request)
     assert outcome.response is not None
@@ -94,7 +93,7 @@ def test_losses_of_form_are_returned() -> None:
 
 
 def test_a_line_tells_the_same_loss_once(caplog: pytest.LogCaptureFixture) -> None:
-    # L3: same kind, same reason, same message
+    # same kind, same reason, same message
     marked = TextBlock("a", cache=CacheMark())
     request = Request([Message("user", (marked, marked), id="m1"), Message("user", (marked,), id="m2")], model="m")
     outcome = call("complete", "ollama", Script(FINE), request)

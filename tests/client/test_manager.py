@@ -303,7 +303,7 @@ NAMES = (
     ("gemini-9-flash",             "google",          "gemini-9-flash"),
     ("ollama:llama3:8b",           "ollama",          "llama3:8b"),
     ("models/gemini-9-flash",      "google",          "models/gemini-9-flash"),
-    # families, other names of providers, and the way of LiteLLM  (U3)
+    # families, other names of providers, and the way of LiteLLM
     ("claude",                     "anthropic",       TIERS["anthropic"][1]),
     ("claude-opus",                "anthropic",       TIERS["anthropic"][0]),
     ("gemini",                     "google",          TIERS["google"][1]),

@@ -77,7 +77,7 @@ def test_one_key_and_five_lines(code: str, tmp_path: Path) -> None:
 
 
 def test_no_key_and_five_lines(tmp_path: Path) -> None:
-    """No model answers, and the error says what to do: a scripted model must not call real tools."""  # T2
+    """No model answers, and the error says what to do: a scripted model must not call real tools."""
     done = run(FIVE_LINES, tmp_path)
     assert done.stdout == ""
     assert done.stderr.endswith(
@@ -93,12 +93,12 @@ def must_not_run(path: str) -> str:
     raise AssertionError(f"a model that nobody named called a tool with {path!r}")
 
 
-def test_the_embedded_model_without_a_script_only_echoes() -> None:  # T2
+def test_the_embedded_model_without_a_script_only_echoes() -> None:
     with SyncSession("embedded:", tools=[must_not_run]) as session:
         assert session.run("Delete it all.").text == "You said: Delete it all."
 
 
-def test_the_embedded_model_calls_only_what_its_script_names() -> None:  # T2
+def test_the_embedded_model_calls_only_what_its_script_names() -> None:
     ran: list[str] = []
 
     def weather(city: str) -> str:
@@ -231,7 +231,7 @@ def advice(
     return [told] if mark else []
 
 
-def test_advice() -> None:  # U3
+def test_advice() -> None:
     (key,) = advice("anthropic", AuthError("invalid x-api-key", provider_status=401))
     assert (
         key
@@ -262,7 +262,7 @@ PLACES = (
 
 
 @pytest.mark.parametrize(("error", "url", "said"), PLACES)
-def test_a_message_says_where_the_call_failed(error: AdapterError, url: str, said: str) -> None:  # U3
+def test_a_message_says_where_the_call_failed(error: AdapterError, url: str, said: str) -> None:
     """Status and URL of an answer, host and port of a connection; no query and no user name, which may be secrets."""
     address = Address(ROWS["anthropic"], AdapterConfig(CANARY))
     for _ in range(2):  # a second time adds nothing
@@ -270,7 +270,7 @@ def test_a_message_says_where_the_call_failed(error: AdapterError, url: str, sai
         assert str(error) == error.message == said
 
 
-def test_nobody_listens() -> None:  # U3
+def test_nobody_listens() -> None:
     """The message names the port and asks whether the server runs."""
     url = deaf_url()
     client = connect_sync("ollama:llama3:8b", {"max_retries": 0}, environment={"OLLAMA_HOST": url})
@@ -280,7 +280,7 @@ def test_nobody_listens() -> None:  # U3
     assert f"is ollama running at {url}?" in str(caught.value)
 
 
-def test_a_wrong_path_says_its_status_and_url() -> None:  # U3
+def test_a_wrong_path_says_its_status_and_url() -> None:
     error, shown = failing("openai-chat", 404, "Not Found")
     assert "HTTP 404 from http://127.0.0.1:" in shown
     assert "/chat/completions" in shown
@@ -432,7 +432,7 @@ def test_a_string_is_no_request(how: str) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", [], (), [TextBlock("")]])
-def test_an_empty_message_is_refused_and_changes_nothing(nothing: Any) -> None:  # T7
+def test_an_empty_message_is_refused_and_changes_nothing(nothing: Any) -> None:
     with SyncSession("embedded:") as session:
         with pytest.raises(InvalidRequestError, match="the message is empty"):
             session.send(nothing)
@@ -441,7 +441,7 @@ def test_an_empty_message_is_refused_and_changes_nothing(nothing: Any) -> None: 
 
 
 @pytest.mark.parametrize("wrong", [5, {"type": "text"}, b"hello", [{"type": "text"}], ["hi", 5]])
-def test_a_wrong_message_is_refused_and_changes_nothing(wrong: Any) -> None:  # T7
+def test_a_wrong_message_is_refused_and_changes_nothing(wrong: Any) -> None:
     with SyncSession("embedded:") as session:
         with pytest.raises(TypeError, match=r"Message\.content"):
             session.send(wrong)

@@ -51,10 +51,10 @@ def words(text: str) -> bytes:
     return event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
 
 
-# ------------------------------------------------------------------------------------------------------ S3: usage
+# ---------------------------------------------------------------------------------------------------------- usage
 
 
-def test_the_usage_of_a_cut_answer_is_topped_up_and_marked() -> None:  # S3
+def test_the_usage_of_a_cut_answer_is_topped_up_and_marked() -> None:
     """Anthropic says ``output_tokens: 1`` at the start and the true count at the end, which never came."""
     answer = Answer(200, SSE, [begun(1), BLOCK, words(PROSE)])
     error = call("stream", "anthropic", lambda request: answer, ask(), config(max_retries=0)).error
@@ -85,7 +85,7 @@ def test_an_answer_without_content_keeps_the_reported_count() -> None:
     assert error.response.usage == TokenUsage(20, output_tokens=1)
 
 
-# ------------------------------------------------------------------------------------------------------ S6: cancel
+# ---------------------------------------------------------------------------------------------------------- cancel
 
 WHOLE = Response(
     (TextBlock("one two three"), ToolUseBlock("c1", "add", input={"a": 1}), ToolUseBlock("c2", "sub", input={"b": 2})),
@@ -123,7 +123,7 @@ def seen_until_cancel(name: str, after: int) -> tuple[list[Event], list[Event]]:
 
 @pytest.mark.parametrize("after", range(1, 8))
 @pytest.mark.parametrize("name", ["anthropic-messages", "openai-chat", "openai-responses"])
-def test_after_cancel_the_partial_answer_is_what_was_read(name: str, after: int) -> None:  # S6
+def test_after_cancel_the_partial_answer_is_what_was_read(name: str, after: int) -> None:
     before, later = seen_until_cancel(name, after)
     assert not [each for each in later if each.type.endswith("_delta") or each.type.endswith(".delta")]
     assert not [each for each in later if each.type.endswith("start") and each.type != "message.start"]
@@ -137,7 +137,7 @@ def test_after_cancel_the_partial_answer_is_what_was_read(name: str, after: int)
     assert {use.id for use in partial.tool_uses if not use.incomplete} <= ended
 
 
-def test_the_blocking_client_stops_there_too() -> None:  # S6
+def test_the_blocking_client_stops_there_too() -> None:
     answer = Answer(200, SSE, [*streamed("anthropic-messages"), b": still going\n\n"])
     client = Client("anthropic", config(), transport=MemoryTransport(lambda request: answer))
     with client.stream(ask()) as stream:
@@ -158,11 +158,11 @@ def test_an_answer_that_was_read_to_its_end_cannot_be_cancelled() -> None:
         assert fold([first, *stream]).text == "one two three"
 
 
-# ------------------------------------------------------------------------------------------- S7: events held back
+# ----------------------------------------------------------------------------------------------- events held back
 
 
 @pytest.mark.parametrize(("more", "handed_out"), [(-1, False), (0, False), (1, True)])
-def test_events_before_the_first_content_are_held_up_to_a_limit(more: int, handed_out: bool) -> None:  # S7
+def test_events_before_the_first_content_are_held_up_to_a_limit(more: int, handed_out: bool) -> None:
     limits = Limits(held_events=50)
     unknown = [event("surprise", number=number) for number in range(limits.held_events or 0)]
     answer = Answer(200, SSE, [begun(1), *unknown[: 48 + more]])  # message.start and usage.update count too
@@ -173,7 +173,7 @@ def test_events_before_the_first_content_are_held_up_to_a_limit(more: int, hande
 
 
 @pytest.mark.parametrize(("limit", "attempts"), [(1000, 1), (1_000_000, 2), (None, 2)])
-def test_their_bytes_are_limited_too(limit: int | None, attempts: int) -> None:  # S7
+def test_their_bytes_are_limited_too(limit: int | None, attempts: int) -> None:
     answer = Answer(200, SSE, [begun(1), event("surprise", padding="x" * 2000)])
     outcome = call("stream", "anthropic", lambda request: answer, ask(), settings(Limits(held_bytes=limit)))
     assert outcome.error is not None

@@ -33,7 +33,7 @@ def test_backoff(base: float, cap: float, failures: int, chance: float, seconds:
     assert backoff(Retry(base, cap), failures, chance) == seconds
 
 
-# R7: an invalid time is no hint
+# an invalid time is no hint
 NONSENSE = (-1.0, float("nan"), float("inf"), -float("inf"))
 
 

@@ -75,7 +75,7 @@ def shown(error: BaseException) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", SETTINGS)
-def test_no_local_variable_shows_a_key(case: str, way: str) -> None:  # R8
+def test_no_local_variable_shows_a_key(case: str, way: str) -> None:
     call, _ = WAYS[way]
     with pytest.raises(AdapterError) as caught:
         call(SETTINGS[case](), None)
@@ -83,7 +83,7 @@ def test_no_local_variable_shows_a_key(case: str, way: str) -> None:  # R8
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_local_variable_shows_the_password_of_a_proxy(way: str) -> None:  # R8
+def test_no_local_variable_shows_the_password_of_a_proxy(way: str) -> None:
     call, kind = WAYS[way]
     with pytest.raises(AdapterError) as caught:
         call(AdapterConfig("k", "http://example.test/v1", max_retries=0), kind(proxy=f"http://u:{SECRET}@127.0.0.1:9"))
@@ -104,7 +104,7 @@ def test_the_check_finds_a_visible_key() -> None:
         fails("")
 
 
-def test_a_copy_keeps_the_key_and_a_pickle_forgets_it() -> None:  # R8
+def test_a_copy_keeps_the_key_and_a_pickle_forgets_it() -> None:
     config = AdapterConfig(SECRET, CLOSED, extra_headers={"x": SECRET}, options={"body": {"a": [1]}})
     for same in (copy.copy(config), copy.deepcopy(config), copy.deepcopy({"held": [config]})["held"][0]):
         assert same.secret == SECRET
@@ -123,7 +123,7 @@ def test_masked_urls_and_headers() -> None:
     assert repr(MaskedHeaders({"authorization": SECRET})) == "<headers: authorization>"
 
 
-def test_a_key_that_options_put_into_the_body_is_not_in_a_cassette(tmp_path: Path) -> None:  # R8
+def test_a_key_that_options_put_into_the_body_is_not_in_a_cassette(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     body = {"api_key": SECRET, "nested": [{"client_secret": SECRET}], "prompt_cache_key": "not-a-secret-1"}
     with LoopbackServer.in_thread() as server, Cassette(path) as tape:

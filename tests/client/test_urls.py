@@ -118,7 +118,7 @@ def test_a_key_in_the_url_is_refused_and_not_repeated(base: str) -> None:
     assert CANARY not in repr(caught.value)
 
 
-# P10: with https:// guessed before it, a plain server was waited for in vain, three times
+# with https:// guessed before it, a plain server was waited for in vain, three times
 @pytest.mark.parametrize("base", ["localhost:8080/v1", "127.0.0.1:8080", "proxy.local/anthropic", "ftp://x.y", "//x.y"])
 def test_a_base_url_without_a_scheme_is_refused_at_once(base: str) -> None:
     with pytest.raises(NotConfigured, match=r"does not begin with http:// or https://"):

@@ -1,4 +1,4 @@
-"""Law 7 between dialects: a stream of one, cut behind every frame, written by every other. (S1)
+"""Law 7 between dialects: a stream of one, cut behind every frame, written by every other.
 
 The written stream must end in an error, without a finished call that the source had not finished.
 """

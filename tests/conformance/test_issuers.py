@@ -83,7 +83,7 @@ def moved(source: str, target: str, origin_model: str | None, model: str | None,
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_claudes_thoughts_are_good_in_both_of_its_protocols(source: str, target: str) -> None:
-    # L5: both models are known to be Claude
+    # both models are known to be Claude
     ours, theirs = CLAUDE[source], CLAUDE[target]
     assert moved(source, target, ours, "m", Target(None, theirs))
     assert moved(source, target, ours, theirs, None)
@@ -93,7 +93,6 @@ def test_claudes_thoughts_are_good_in_both_of_its_protocols(source: str, target:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_nobody_elses_thoughts_are(source: str, target: str) -> None:
-    # L5
     ours, theirs = CLAUDE[source], CLAUDE[target]
     assert not moved(source, target, ours, "m", Target(None, "amazon.nova-pro-v1:0"))
     assert not moved(source, target, "deepseek-v3", ours, Target(None, theirs))
@@ -102,14 +101,13 @@ def test_nobody_elses_thoughts_are(source: str, target: str) -> None:
 
 
 def test_claudes_thoughts_go_nowhere_else() -> None:
-    # L5
     for name in set(SPOKEN) - set(CLAUDE):
         assert not moved("anthropic-messages", name, "claude-sonnet-5", "claude-sonnet-5", None)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_unsigned_thought_stays(source: str, target: str) -> None:
-    # L5: Claude refuses it
+    # Claude refuses it
     turn = Message(Role.assistant, (ThinkingBlock("hm"), TextBlock("so")), origin=Origin(None, source, CLAUDE[source]))
     request = Request(model=CLAUDE[target], max_output_tokens=64, messages=(ASKED, turn, ASKED))
     assert '"hm"' not in msgspec.json.encode(dialect(target).encode_request(request).body).decode()

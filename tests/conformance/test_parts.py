@@ -53,7 +53,6 @@ def faults(name: str, part: str, value: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", SPOKEN)
 def test_a_part_declares_what_it_cannot_say(name: str) -> None:
-    # L1
     found: list[str] = []
     for sample in samples.requests(name):
         request: Request = sample.value
@@ -66,7 +65,7 @@ def test_a_part_declares_what_it_cannot_say(name: str) -> None:
 @pytest.mark.parametrize("name", SPOKEN)
 @pytest.mark.parametrize("choice", [ToolChoice(parallel=False), ToolChoice("auto", parallel=False), ToolChoice.any()])
 def test_whether_calls_may_be_parallel_is_said_or_declared(name: str, choice: ToolChoice) -> None:
-    # L1: encode_tool_choice(parallel=False) of Responses lost it in silence
+    # encode_tool_choice(parallel=False) of Responses lost it in silence
     assert faults(name, "tool_choice", choice) == []
 
 

@@ -39,7 +39,7 @@ def _quiet() -> Iterator[None]:
 @needs_shared
 @pytest.mark.usefixtures("_quiet")
 @pytest.mark.parametrize("name", DIALECTS)
-def test_changed_recordings_raise_nothing_but_our_own_errors(name: str) -> None:  # R11, T10, law 11
+def test_changed_recordings_raise_nothing_but_our_own_errors(name: str) -> None:  # law 11
     random = Random(f"{SEED} {name}")
     records = random.sample(recorded(name), RECORDS)
     faults = [fault for record in records for fault in try_record(record, random)]
@@ -64,11 +64,11 @@ def inexact(name: str) -> list[str]:
 
 @needs_shared
 @pytest.mark.parametrize("name", DIALECTS)
-def test_near_misses_are_written_back_exactly(name: str) -> None:  # R14
+def test_near_misses_are_written_back_exactly(name: str) -> None:
     assert not inexact(name)
 
 
-# ------------------------------------------------------------------------------------------- L1: a word as a sentinel
+# ----------------------------------------------------------------------------------------------- a word as a sentinel
 
 
 ABSENT: dict[str, Any] = {
@@ -92,7 +92,7 @@ ABSENT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_the_word_absent_is_a_word_like_any_other(name: str) -> None:  # L1
+def test_the_word_absent_is_a_word_like_any_other(name: str) -> None:
     body = ABSENT[name]
     response = dialect(name).decode_response(body)
     assert (response.id, response.model) == ("absent", "absent")

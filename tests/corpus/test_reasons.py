@@ -47,7 +47,6 @@ def translated() -> tuple[dict[tuple[str, str], Loss], dict[str, set[str]]]:
 
 @needs_shared
 def test_reasons_are_plain() -> None:
-    # L2, L3
     losses, _ = translated()
     assert len(losses) > 200
     assert sorted({reason for _, reason in losses if BANNED.search(reason)}) == []
@@ -55,7 +54,6 @@ def test_reasons_are_plain() -> None:
 
 @needs_shared
 def test_no_target_is_said_to_lack_what_its_recordings_have() -> None:
-    # L2
     losses, keys = translated()
     claims = [(target, found[2]) for target, reason in losses if (found := HAS_NONE.match(reason))]
     assert claims
@@ -64,7 +62,6 @@ def test_no_target_is_said_to_lack_what_its_recordings_have() -> None:
 
 @needs_shared
 def test_conversations_that_a_server_keeps_are_state() -> None:
-    # L3
     losses, _ = translated()
     weights = {loss.path.rpartition("/")[2]: loss.weight for loss in losses.values() if loss.path.startswith("extras/")}
     assert {key: weights[key] for key in ("previous_response_id", "conversation", "cachedContent", "container")} == {

@@ -165,7 +165,7 @@ def test_the_usage_chunk_comes_only_if_it_was_asked_for() -> None:
     assert b'"usage"' not in b"".join(relay_stream_sync(without, dialect=CHAT, to="embedded:", script=["hi"]))
 
 
-def test_returned_reasoning_goes_home_to_the_issuer_that_the_caller_knows() -> None:  # P12
+def test_returned_reasoning_goes_home_to_the_issuer_that_the_caller_knows() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
     turns = [
         {"role": "user", "content": "hi"},

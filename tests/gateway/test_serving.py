@@ -210,7 +210,7 @@ def refused(body: Any, name: str) -> tuple[int, Any]:
     return wire.status, json.loads(wire.body)
 
 
-def test_the_usage_that_a_stream_of_messages_begins_with_is_kept() -> None:  # L4
+def test_the_usage_that_a_stream_of_messages_begins_with_is_kept() -> None:
     usage = TokenUsage(input_tokens=25, cached_input_tokens=10, output_tokens=1)
     encoder = dialect(CLAUDE).stream_encoder()
     events = (MessageStart("msg_1", "m"), UsageUpdate(usage), BlockStart(0, TextBlock("")))
@@ -351,7 +351,7 @@ def test_a_stream_that_breaks_ends_in_an_error_and_nothing_else(source: str, tar
     assert step.close() == b""
 
 
-def test_the_models_own_rules_hold_without_a_target() -> None:  # P7
+def test_the_models_own_rules_hold_without_a_target() -> None:
     calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": calls}]
     messages.append({"role": "tool", "tool_call_id": "c1", "content": "1"})
@@ -363,7 +363,7 @@ def test_the_models_own_rules_hold_without_a_target() -> None:  # P7
 
 
 @every_dialect
-def test_the_caller_may_know_who_issued_the_reasoning(name: str) -> None:  # P12
+def test_the_caller_may_know_who_issued_the_reasoning(name: str) -> None:
     turns = (Message("user", "hi"), Message("assistant", "x"))
     body = {dialect(name).history_key: dialect(name).encode_messages(turns).body}
     issuer = Origin("openai", RESPONSES, "gpt-5")
@@ -371,14 +371,14 @@ def test_the_caller_may_know_who_issued_the_reasoning(name: str) -> None:  # P12
     assert dialect(name).decode_request(body).messages[1].origin == Origin(None, name)
 
 
-def test_the_version_that_a_client_asks_for_goes_on() -> None:  # P12
+def test_the_version_that_a_client_asks_for_goes_on() -> None:
     body = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]}
     for version in ("2023-06-01", "2023-01-01"):
         asked = dialect(CLAUDE).decode_request(body, {"Anthropic-Version": version})
         assert dialect(CLAUDE).encode_request(asked).headers == {"anthropic-version": version}
 
 
-def test_neighbouring_texts_are_parts_of_one_item_of_responses() -> None:  # P6
+def test_neighbouring_texts_are_parts_of_one_item_of_responses() -> None:
     """Codex shows the last item as the answer."""
     texts = Response((TextBlock("All done"), TextBlock("."), ToolUseBlock("c", "f"), TextBlock("!")), "end_turn")
     output = writer(RESPONSES).write_whole(texts).body["output"]

@@ -42,7 +42,7 @@ def test_the_sdks_report_finished_calls(name: str, readers: Any) -> None:
 
 
 @every_dialect
-def test_a_call_that_was_open_is_not_reported(name: str, readers: Any) -> None:  # S1
+def test_a_call_that_was_open_is_not_reported(name: str, readers: Any) -> None:
     """The first call was finished, the second was not: the error says the rest."""
     encoder = dialect(name).stream_encoder()
     error = NetworkError("cut")
@@ -54,7 +54,7 @@ def test_a_call_that_was_open_is_not_reported(name: str, readers: Any) -> None: 
 
 
 @needs_shared
-def test_no_sdk_reports_an_unfinished_call() -> None:  # S1
+def test_no_sdk_reports_an_unfinished_call() -> None:
     report = sdk_run.measure_sdks(Options(CORPUS, seed=10), 300)
     assert [" | ".join(fault) for fault in report.faults] == []
     assert sum(report.counts[name, "calls"] for name in DIALECTS) > 50

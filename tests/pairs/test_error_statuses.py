@@ -55,7 +55,7 @@ ROWS = (
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.status))
-def test_a_status_keeps_its_meaning(row: Row, source: str, target: str) -> None:  # P4
+def test_a_status_keeps_its_meaning(row: Row, source: str, target: str) -> None:
     came = error_answer(source, row.status, row.message, after=3)
     error = dialect(source).decode_error(came.status, came.headers, came.body)
     assert (type(error), error.retry_after) == (row.kind, 3)
@@ -68,7 +68,7 @@ def test_a_status_keeps_its_meaning(row: Row, source: str, target: str) -> None:
 
 @pytest.mark.parametrize("target", SPOKEN)
 @pytest.mark.parametrize("source", ["anthropic-messages", "openai-chat", "openai-responses"])
-def test_a_plain_503_stays_a_503(source: str, target: str) -> None:  # P4
+def test_a_plain_503_stays_a_503(source: str, target: str) -> None:
     """A server that is down is not overloaded. Ollama's own 503 means a full queue, so it is read as overload."""
     error = dialect(source).decode_error(503, {}, b"<html>no healthy upstream</html>")
     told = dialect(target).encode_error(error)
@@ -98,7 +98,7 @@ WORDS = (
 
 
 @pytest.mark.parametrize(("name", "status", "body", "kind"), WORDS)
-def test_words_and_statuses(name: str, status: int, body: bytes, kind: type[AdapterError]) -> None:  # P4
+def test_words_and_statuses(name: str, status: int, body: bytes, kind: type[AdapterError]) -> None:
     assert type(dialect(name).decode_error(status, {}, body)) is kind
 
 
@@ -114,7 +114,7 @@ IN_STREAM = (
 @pytest.mark.parametrize("name", SPOKEN)
 @pytest.mark.parametrize("error", IN_STREAM, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("begun", [True, False])
-def test_a_class_travels_in_streams(name: str, error: AdapterError, begun: bool) -> None:  # P4
+def test_a_class_travels_in_streams(name: str, error: AdapterError, begun: bool) -> None:
     encoder, decoder = dialect(name).stream_encoder(), dialect(name).stream_decoder()
     data = encoder.feed(MessageStart("m1", "some-model")) if begun else b""
     decoder.feed(data + encoder.fail(error) + encoder.close())
@@ -124,7 +124,7 @@ def test_a_class_travels_in_streams(name: str, error: AdapterError, begun: bool)
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_overload_is_written_in_a_stream_by_its_own_word(name: str) -> None:  # P4
+def test_overload_is_written_in_a_stream_by_its_own_word(name: str) -> None:
     words = {
         "anthropic-messages": b'"overloaded_error"',
         "openai-chat": b'"server_is_overloaded"',
@@ -152,7 +152,7 @@ def test_a_body_of_another_shape_is_still_an_error_in_a_stream(name: str) -> Non
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("word", ["true", "false"])
 @pytest.mark.parametrize("status", [400, 429, 500, 503])
-def test_a_header_that_says_whether_to_retry_survives(status: int, word: str, source: str, target: str) -> None:  # P4
+def test_a_header_that_says_whether_to_retry_survives(status: int, word: str, source: str, target: str) -> None:
     came = error_answer(source, status, "You exceeded your current quota")
     error = dialect(source).decode_error(came.status, {**came.headers, "x-should-retry": word}, came.body)
     told = dialect(target).encode_error(error)

@@ -42,7 +42,7 @@ ROWS: list[tuple[AdapterError, Word, tuple[int, str, str | None], Word, int, Wor
      (408, INVALID, "timeout"), (504, "DEADLINE_EXCEEDED"), 504, (408, "ModelTimeoutException")),
     (ContextOverflowError("the prompt exceeds the context window"), (413, "request_too_large"),
      (400, INVALID, "context_length_exceeded"), (413, "INVALID_ARGUMENT"), 413, (400, "ValidationException")),
-    # P4: a busy service is never a 429, and the hint survives every pair
+    # a busy service is never a 429, and the hint survives every pair
     (OverloadedError("too much work", retry_after=2.5), (529, "overloaded_error"),
      (503, "service_unavailable_error", "server_is_overloaded"), (503, "UNAVAILABLE"), 503,
      (503, "ServiceUnavailableException")),

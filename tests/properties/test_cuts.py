@@ -43,7 +43,7 @@ def closed(events: list[Event]) -> dict[int, bool]:
 @every_dialect
 @few
 @given(data=st.data())
-def test_law_7_what_was_open_at_the_cut_is_incomplete(name: str, data: st.DataObject) -> None:  # S1
+def test_law_7_what_was_open_at_the_cut_is_incomplete(name: str, data: st.DataObject) -> None:
     recorded, place = data.draw(cuts(name))
     cut = recorded.cut(place)
     check_grammar([*cut.fed, *cut.tail])
@@ -57,7 +57,7 @@ def test_law_7_what_was_open_at_the_cut_is_incomplete(name: str, data: st.DataOb
 @every_dialect
 @few
 @given(data=st.data())
-def test_law_7_no_dialect_finishes_what_was_open_at_the_cut(name: str, data: st.DataObject) -> None:  # S1
+def test_law_7_no_dialect_finishes_what_was_open_at_the_cut(name: str, data: st.DataObject) -> None:
     recorded, place = data.draw(cuts(name))
     cut = recorded.cut(place)
     assert list(judge(cut)) == []

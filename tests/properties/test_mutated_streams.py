@@ -1,4 +1,4 @@
-"""Streams with mistakes in them: the events are always legal, they fold, and nothing is raised. (S4)
+"""Streams with mistakes in them: the events are always legal, they fold, and nothing is raised.
 
 Recorded streams where they are there, and always those of our own samples. One to three frames are changed: a value
 removed, nulled, of another type or doubled, a frame dropped, doubled or moved. Seeded, so a failure comes again.

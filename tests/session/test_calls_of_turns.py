@@ -85,7 +85,7 @@ class Tools:
         return [self.one, self.two, self.three]
 
 
-# ------------------------------------------------------------------------------- only what was offered  # T3
+# ------------------------------------------------------------------------------------ only what was offered
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_call_at_the_output_limit_is_not_run_and_needs_no_answer(dialect: str,
     assert asked == ["one"]
 
 
-# ------------------------------------------------------------------------------- results in user turns  # T8
+# ------------------------------------------------------------------------------------ results in user turns
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -317,7 +317,7 @@ def test_odd_entries_of_calls_are_no_entries(odd: Any) -> None:
     assert (results(session), states(session)) == (["1"], ["finished"])
 
 
-def test_limits_of_a_session_reach_its_tools() -> None:  # T6
+def test_limits_of_a_session_reach_its_tools() -> None:
     inside, most = 0, 0
     lock = threading.Lock()
 
@@ -352,7 +352,7 @@ def test_cancelling_a_session_that_blocks_starts_no_more_tools() -> None:
     assert session.report.stopped == "cancelled"
 
 
-# ---------------------------------------------------------------------------------------------- prices  # T14
+# --------------------------------------------------------------------------------------------------- prices
 
 
 def test_an_answer_whose_numbers_contradict_each_other_is_kept_without_a_price() -> None:
@@ -375,7 +375,7 @@ def test_the_price_library_refuses_contradictory_numbers_and_the_price_is_unknow
     assert Pricing().cost(usage, "google", "gemini-2.5-flash").cost_usd is None
 
 
-# ------------------------------------------------------------------------------------------ cancelling  # T15
+# ----------------------------------------------------------------------------------------------- cancelling
 
 
 @pytest.mark.parametrize("order", ["session first", "task first"])
@@ -481,7 +481,7 @@ def test_a_stream_that_nobody_read_is_over_when_it_is_dropped(tmp_path: Path) ->
     assert session.send("go on").text == "fine"
 
 
-# ------------------------------------------------------------------------------------------ surrogates  # T9
+# ----------------------------------------------------------------------------------------------- surrogates
 
 
 def test_lone_surrogates_are_replaced_and_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

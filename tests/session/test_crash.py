@@ -100,7 +100,7 @@ def test_what_was_complete_is_there(name: str, store: str, tmp_path: Path) -> No
         found.run()  # goes on where the other died
         assert transcript(found.messages)[-1] == FIRST[-1]
         assert calls == [], "a call that was started is not run again"
-        if name == "while a tool runs":  # T1
+        if name == "while a tool runs":
             told = "The call was started; its outcome is unknown: the program ended before the call did."
             assert transcript(found.messages)[6].endswith(told)
     found.model = "google:m"  # and what was rescued can move
@@ -142,7 +142,7 @@ def test_killed_at_any_moment_nothing_that_was_told_is_lost(store: str, tmp_path
 def test_stored_sessions_survive_kills_two_writers_and_a_full_disk(store: str, tmp_path: Path) -> None:
     """After every kill the file loads, with all that was acknowledged. Nothing that one of two writers was told is
     stored is lost. A full disk loses nothing that is there, and no answer. What is done and checked: ``killing.py``."""
-    command = [sys.executable, "-m", "session.killing", str(tmp_path), store, "1"]  # T11, T12, T13
+    command = [sys.executable, "-m", "session.killing", str(tmp_path), store, "1"]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -174,14 +174,14 @@ def loads_or_says_why(path: Path, data: bytes) -> bool:
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_a_file_that_is_cut_anywhere(store: str, whole: dict[str, bytes], tmp_path: Path) -> None:  # T16
+def test_a_file_that_is_cut_anywhere(store: str, whole: dict[str, bytes], tmp_path: Path) -> None:
     data = whole[store]
     for length in range(0, len(data), 50):
         assert loads_or_says_why(tmp_path / store, data[:length])
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_a_file_with_flipped_bits(store: str, whole: dict[str, bytes], tmp_path: Path) -> None:  # T16
+def test_a_file_with_flipped_bits(store: str, whole: dict[str, bytes], tmp_path: Path) -> None:
     chance = random.Random(12)
     for _ in range(300):
         data = bytearray(whole[store])

@@ -1,4 +1,4 @@
-"""However a turn is cut, and at whatever point, the history says what really happened to each call.  # T1
+"""However a turn is cut, and at whatever point, the history says what really happened to each call.
 
 Tools write what they do into a ledger outside the session. A turn with several of them is cut at its first step, at its
 second, and so on until it ends uncut. Each time the history is compared with the ledger: the states, the results, and

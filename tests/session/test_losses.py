@@ -25,7 +25,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
 
 
 async def test_a_conversation_tells_a_loss_once(caplog: pytest.LogCaptureFixture) -> None:
-    # L3: over the steps of a turn, over turns, over ways of asking
+    # over the steps of a turn, over turns, over ways of asking
     script = Script(CALL, ECHO, ECHO, ECHO)
     session = Session("anthropic:m", [add], manager=scripted(script), seed=3, max_output_tokens=9)
     await session.run("one")
@@ -40,7 +40,6 @@ async def test_a_conversation_tells_a_loss_once(caplog: pytest.LogCaptureFixture
 
 
 def test_another_conversation_tells_it_again(caplog: pytest.LogCaptureFixture) -> None:
-    # L3
     manager = scripted()
     for id in ("ses_1", "ses_2"):
         session = SyncSession("anthropic:m", manager=manager, seed=3, max_output_tokens=9, id=id)

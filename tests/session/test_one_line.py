@@ -159,7 +159,7 @@ def test_a_client_has_its_own_settings() -> None:
 
 
 @pytest.mark.parametrize("base", ["localhost:8080/v1", "127.0.0.1:8080", "proxy.local/anthropic", "//x.y"])
-def test_a_base_url_without_a_scheme_is_refused_before_any_call(base: str, tmp_path: Path) -> None:  # P10
+def test_a_base_url_without_a_scheme_is_refused_before_any_call(base: str, tmp_path: Path) -> None:
     says = r"base_url '.*' does not begin with http:// or https://; write one of them before it"
     for make in (SyncSession, Session, connect, connect_sync):
         with pytest.raises(NotConfigured, match=says):
@@ -176,7 +176,7 @@ def test_a_bare_name_at_a_server_of_ones_own(make: Any) -> None:
         make("ours", base_url="http://127.0.0.1:9")
 
 
-# ------------------------------------------------------------------------------------------ names in requests  (P3)
+# ----------------------------------------------------------------------------------------------- names in requests
 
 
 def test_a_request_may_name_the_provider(server: LoopbackServer) -> None:

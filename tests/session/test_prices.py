@@ -24,7 +24,7 @@ def asked(session: SyncSession) -> float | None:
     return session.report.cost_usd
 
 
-def test_the_price_of_models_yaml_is_used_and_read_again(tmp_path: Path) -> None:  # P8
+def test_the_price_of_models_yaml_is_used_and_read_again(tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     with LoopbackServer.in_thread(Step(usage=USED)) as server:
         path.write_text(YAML.format(url=server.url, input=1.0))
@@ -41,7 +41,7 @@ def test_the_price_of_models_yaml_is_used_and_read_again(tmp_path: Path) -> None
 @pytest.mark.parametrize("installed", [True, False])
 def test_an_unknown_price_is_none_and_the_report_says_what_helps(
     installed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:  # P8
+) -> None:
     monkeypatch.setattr(report, "find_spec", lambda name: object() if installed else None)
     with LoopbackServer.in_thread(Step(usage=USED)) as server:
         environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url}

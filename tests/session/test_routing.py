@@ -66,7 +66,7 @@ def test_a_hint_is_longer_than_the_cooldown() -> None:
     assert breaker.until == 300.0
 
 
-# R7: "Retry-After: 1000000000" is 31 years
+# "Retry-After: 1000000000" is 31 years
 @pytest.mark.parametrize(("hint", "until"), [(1e9, 600), (-5, 30), (float("nan"), 30), (float("inf"), 30)])
 def test_no_hint_closes_a_model_off_for_good(hint: float, until: float) -> None:
     breaker = Breaker(Rules(failures=1))

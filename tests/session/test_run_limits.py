@@ -118,7 +118,7 @@ SLOW: tuple[tuple[Callable[..., Any], str], ...] = (
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("kind", [Session, SyncSession])
 @pytest.mark.parametrize(("slow", "told"), SLOW)
-def test_seconds_bound_tools_and_approvals(kind: Any, slow: Any, told: str, streamed: bool) -> None:  # T5
+def test_seconds_bound_tools_and_approvals(kind: Any, slow: Any, told: str, streamed: bool) -> None:
     both = Step(content=(call("add", a=1, b=2), call("slow")))
     session = kind("anthropic:m", [quick, slow], manager=scripted(Script(both, "fine")), approve=asks)
 

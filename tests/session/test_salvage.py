@@ -107,7 +107,7 @@ BAD_MESSAGES = {
 @pytest.mark.parametrize("kind", BAD_MESSAGES)
 def test_one_unreadable_message_does_not_lose_the_others(
     kind: str, name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:  # T10
+) -> None:
     bad, raw = BAD_MESSAGES[kind]
     told = copy.deepcopy(V2)
     told["messages"].insert(1, bad)
@@ -128,7 +128,7 @@ def test_one_unreadable_message_does_not_lose_the_others(
         path = tmp_path / f"copy-{name}"
 
 
-def test_what_can_be_read_of_a_block_is_read(tmp_path: Path) -> None:  # T10
+def test_what_can_be_read_of_a_block_is_read(tmp_path: Path) -> None:
     told = changed(messages__3__content__0__citations__0__start="0")
     session = load(put(told, tmp_path / "talk.json"))
     text = session.messages[3].content[0]
@@ -140,7 +140,7 @@ def test_what_can_be_read_of_a_block_is_read(tmp_path: Path) -> None:  # T10
 
 
 @pytest.mark.parametrize("field", ["input", "kind", "native_ids", "input_text"])
-def test_a_call_of_which_something_is_missing_is_never_run(field: str, tmp_path: Path) -> None:  # T10, law 7
+def test_a_call_of_which_something_is_missing_is_never_run(field: str, tmp_path: Path) -> None:  # law 7
     ran: list[Any] = []
 
     def pay(euro: int = 0) -> str:
@@ -154,7 +154,7 @@ def test_a_call_of_which_something_is_missing_is_never_run(field: str, tmp_path:
     assert call.incomplete
 
 
-def test_results_keep_what_can_be_read(tmp_path: Path) -> None:  # T10
+def test_results_keep_what_can_be_read(tmp_path: Path) -> None:
     told = changed(messages__2__content__0__is_error="no", messages__2__content__1__content__0__text=None)
     session = load(put(told, tmp_path / "talk.json"))
     first, second = session.messages[2].content
@@ -170,7 +170,7 @@ SETTINGS = {"system": 7, "metadata": [], "wishes": {"temperature": "hot", "top_k
 @pytest.mark.parametrize(
     ("name", "store"), [*((name, store) for name in SETTINGS for store in STORES), ("messages", "talk.json")]
 )
-def test_a_setting_that_cannot_be_read_is_told_and_kept(name: str, store: str, tmp_path: Path) -> None:  # T10
+def test_a_setting_that_cannot_be_read_is_told_and_kept(name: str, store: str, tmp_path: Path) -> None:
     bad = SETTINGS.get(name, "gone")
     path = put(changed(**{name: bad}), tmp_path / store)
     session = SyncSession.load(path, manager=scripted(), model="anthropic:m", store=path)
@@ -217,7 +217,7 @@ ODD = (None, True, -1, 1.5, "odd", [], {}, [[]], {"type": "text"}, 10**30)
 
 def test_any_value_of_another_type_loads_or_says_why(tmp_path: Path) -> None:
     """Every value of a stored session, replaced by others: no message is lost for another one's fault, nothing but our
-    own errors, and what was loaded can be saved and sent."""  # T10, law 11
+    own errors, and what was loaded can be saved and sent."""  # law 11
     chance = random.Random(11)
     before = load(HERE / "saved-v2.json").messages
     for way in leaves(V2):
@@ -238,7 +238,7 @@ def test_any_value_of_another_type_loads_or_says_why(tmp_path: Path) -> None:
         assert validate_tool_results(session.messages, dialect="openai-chat") == []
 
 
-def test_rows_that_hold_no_json_are_kept(tmp_path: Path) -> None:  # T16
+def test_rows_that_hold_no_json_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "talk.db"
     SqliteStore(path).save(JsonStore(HERE / "saved-v2.json").load())
     rows = {0: '{"role": "us', 2: b"\xff\xfe", 3: 7}

@@ -65,7 +65,7 @@ class Failing:
 # ------------------------------------------------------------------------------------------------------ whole or not
 
 
-def test_the_file_is_encoded_before_anything_is_opened(tmp_path: Path) -> None:  # T11
+def test_the_file_is_encoded_before_anything_is_opened(tmp_path: Path) -> None:
     session = new(tmp_path / "talk.json")
     session.send("one")
     before = (tmp_path / "talk.json").read_bytes()
@@ -82,7 +82,7 @@ def test_the_file_is_encoded_before_anything_is_opened(tmp_path: Path) -> None: 
 @pytest.mark.parametrize("name", ["write", "fsync", "replace"])
 def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # T11, T13
+) -> None:
     session = new(tmp_path / "talk.json")
     session.send("one")
     before = (tmp_path / "talk.json").read_bytes()
@@ -102,7 +102,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(
     assert left_over(tmp_path) == []
 
 
-def test_saves_of_many_threads_leave_one_whole_file(tmp_path: Path) -> None:  # T11
+def test_saves_of_many_threads_leave_one_whole_file(tmp_path: Path) -> None:
     """All of one session: it is saved again and again while other threads save it, too."""
     session = new(None, messages=[Message("user", "x" * 10_000)])
     store, failures = JsonStore(tmp_path / "talk.json"), list[BaseException]()
@@ -124,7 +124,7 @@ def test_saves_of_many_threads_leave_one_whole_file(tmp_path: Path) -> None:  # 
     assert os.listdir(tmp_path) == ["talk.json"]
 
 
-def test_a_cancelled_save_is_over_before_the_next_begins(tmp_path: Path) -> None:  # T11
+def test_a_cancelled_save_is_over_before_the_next_begins(tmp_path: Path) -> None:
     """The task is cancelled while its save runs in a thread: the save ends, and only then the task does."""
     running, most = 0, 0
     inner = JsonStore(tmp_path / "talk.json")
@@ -208,7 +208,7 @@ def test_sqlite_writes_only_what_is_new(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_the_second_of_two_holders_is_refused(name: str, tmp_path: Path) -> None:  # T12
+def test_the_second_of_two_holders_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     new(path).send("one")
     first, second = load(path, store=path), load(path, store=path)
@@ -226,7 +226,7 @@ def test_the_second_of_two_holders_is_refused(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_the_first_holder_is_refused_too_once_the_second_has_written(name: str, tmp_path: Path) -> None:  # T12
+def test_the_first_holder_is_refused_too_once_the_second_has_written(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     first = new(path)
     first.send("one")
@@ -256,7 +256,7 @@ except StoreError as error:
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_a_holder_in_another_process_is_refused(name: str, tmp_path: Path) -> None:  # T12
+def test_a_holder_in_another_process_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     session = new(path)
     session.send("one")
@@ -300,7 +300,7 @@ async def test_a_refused_session_can_be_closed(tmp_path: Path) -> None:
         second.restore_state()
 
 
-def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> None:  # T12
+def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> None:
     path, other = tmp_path / "talk.json", new(None)
     new(path).send("one")
     with pytest.raises(StoreError, match="holds another session"):
@@ -317,7 +317,7 @@ def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_a_fork_never_overwrites_what_it_came_from(name: str, tmp_path: Path) -> None:  # T12
+def test_a_fork_never_overwrites_what_it_came_from(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     session = new(path)
     session.send("one")
@@ -386,7 +386,7 @@ def test_a_file_of_the_first_version_is_kept_where_it_was(name: str, tmp_path: P
 # --------------------------------------------------------------------------------------------------- failing to write
 
 
-def test_an_answer_that_could_not_be_stored_comes_with_the_error(tmp_path: Path) -> None:  # T13
+def test_an_answer_that_could_not_be_stored_comes_with_the_error(tmp_path: Path) -> None:
     """The disk is full after the answer has come: it is in the error and in the history, and the next save has it."""
     store = Failing(SqliteStore(tmp_path / "talk.db"), OSError(errno.ENOSPC, "No space left on device"))
 
@@ -406,7 +406,7 @@ def test_an_answer_that_could_not_be_stored_comes_with_the_error(tmp_path: Path)
 
 
 @pytest.mark.parametrize("blocking", [True, False])
-def test_a_call_whose_start_cannot_be_stored_is_not_run(blocking: bool, tmp_path: Path) -> None:  # T13
+def test_a_call_whose_start_cannot_be_stored_is_not_run(blocking: bool, tmp_path: Path) -> None:
     """The answer with the call is stored, then the disk is full: the error has the answer, and the tool did nothing."""
     ran: list[int] = []
 
@@ -438,9 +438,7 @@ def test_a_call_whose_start_cannot_be_stored_is_not_run(blocking: bool, tmp_path
 
 
 @pytest.mark.parametrize("blocking", [True, False])
-def test_a_question_that_could_not_be_stored_is_not_asked_and_not_doubled(
-    blocking: bool, tmp_path: Path
-) -> None:  # T13
+def test_a_question_that_could_not_be_stored_is_not_asked_and_not_doubled(blocking: bool, tmp_path: Path) -> None:
     script = Script(Step(act="echo"))
     store = Failing(JsonStore(tmp_path / "talk.json"), OSError(errno.ENOSPC, "No space left on device"))
     store.broken = True
@@ -459,7 +457,7 @@ def test_a_question_that_could_not_be_stored_is_not_asked_and_not_doubled(
     assert asyncio.run(scene()) == ["hello", "You said: hello"] == said(load(store))
 
 
-def test_what_is_added_and_could_not_be_stored_is_not_doubled(tmp_path: Path) -> None:  # T13
+def test_what_is_added_and_could_not_be_stored_is_not_doubled(tmp_path: Path) -> None:
     store = Failing(JsonStore(tmp_path / "talk.json"), OSError(errno.EIO, "Input/output error"))
     session = new(store)
     store.broken = True
@@ -505,7 +503,7 @@ def test_held_back_events_are_told_also_with_a_store(tmp_path: Path) -> None:
 async def test_a_locked_database_blocks_nobody_and_gives_up_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another program holds the database. The loop goes on meanwhile; then there is an error of ours."""  # T13
+    """Another program holds the database. The loop goes on meanwhile; then there is an error of ours."""
     monkeypatch.setattr(sqlite, "WAIT", 0.2)
     path = tmp_path / "talk.db"
 
@@ -534,7 +532,7 @@ async def test_a_locked_database_blocks_nobody_and_gives_up_in_time(
     await session.close()
 
 
-def test_no_store_is_used_on_the_loop(tmp_path: Path) -> None:  # T13
+def test_no_store_is_used_on_the_loop(tmp_path: Path) -> None:
     """Whatever a session that awaits does in a turn, its store is used in other threads."""
     loop_thread = threading.get_ident()
     used: list[str] = []
@@ -574,7 +572,7 @@ def test_no_store_is_used_on_the_loop(tmp_path: Path) -> None:  # T13
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_a_load_creates_nothing(name: str, tmp_path: Path) -> None:  # T16
+def test_a_load_creates_nothing(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="No saved session here") as caught:
         load(tmp_path / name)
     assert str(tmp_path / name) in str(caught.value)
@@ -642,7 +640,7 @@ DAMAGED: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("what", DAMAGED)
-def test_a_damaged_file_gives_one_clear_error(what: str, tmp_path: Path) -> None:  # T16
+def test_a_damaged_file_gives_one_clear_error(what: str, tmp_path: Path) -> None:
     name, content, told = DAMAGED[what]
     path = tmp_path / name
     if isinstance(content, bytes):
@@ -655,7 +653,7 @@ def test_a_damaged_file_gives_one_clear_error(what: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("what", ["truncated JSON", "not a database", "other tables", "deep nesting", "a folder"])
-def test_a_damaged_file_is_not_overwritten(what: str, tmp_path: Path) -> None:  # T16
+def test_a_damaged_file_is_not_overwritten(what: str, tmp_path: Path) -> None:
     name, content, _ = DAMAGED[what]
     path = tmp_path / name
     if isinstance(content, bytes):

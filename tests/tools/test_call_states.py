@@ -62,7 +62,7 @@ async def cut(box: Toolbox, calls: list[ToolUseBlock], at: asyncio.Event, **opti
     return [(run.state, said(result)) for run, result in zip(batch.runs, results, strict=True)]
 
 
-def test_a_batch_that_is_cut_knows_how_far_each_call_came() -> None:  # T1
+def test_a_batch_that_is_cut_knows_how_far_each_call_came() -> None:
     async def main() -> list[tuple[str, str]]:
         asked, end = asyncio.Event(), threading.Event()
 
@@ -113,7 +113,7 @@ def test_a_batch_that_is_cut_knows_how_far_each_call_came() -> None:  # T1
     ]
 
 
-def test_what_a_thread_returned_before_the_end_is_kept() -> None:  # T1
+def test_what_a_thread_returned_before_the_end_is_kept() -> None:
     """Also where the loop had no time to hear of it."""
 
     async def main() -> tuple[str, str]:
@@ -230,7 +230,7 @@ class Unspeakable(Exception):
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_an_exception_without_words_is_a_result(is_async: bool) -> None:  # T9
+def test_an_exception_without_words_is_a_result(is_async: bool) -> None:
     def plain() -> None:
         raise Unspeakable
 
@@ -250,7 +250,7 @@ def test_an_exception_without_words_is_a_result(is_async: bool) -> None:  # T9
         (ToolResultBlock("x", "caf\udce9"), "caf\ufffd"),
     ],
 )
-def test_lone_surrogates_in_results_are_replaced(value: Any, text: str, caplog: pytest.LogCaptureFixture) -> None:  # T9
+def test_lone_surrogates_in_results_are_replaced(value: Any, text: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "interlingua")
 
     def names() -> Any:
@@ -263,7 +263,7 @@ def test_lone_surrogates_in_results_are_replaced(value: Any, text: str, caplog: 
     assert record.getMessage().startswith("a result of names: text held lone surrogates")
 
 
-def test_lone_surrogates_in_the_text_of_an_exception_are_replaced() -> None:  # T9
+def test_lone_surrogates_in_the_text_of_an_exception_are_replaced() -> None:
     def read() -> None:
         raise FileNotFoundError("caf\udce9")
 

@@ -112,7 +112,7 @@ def test_a_list_of_many_pages_is_read(last):
     assert list(with_tools(listed, Server("paged", on_list_tools=list_tools))) == ["a", "b", "c"]
 
 
-def test_names_that_differ_only_in_a_dot_are_numbered():  # R13
+def test_names_that_differ_only_in_a_dot_are_numbered():
     async def list_tools(_: Any, params: Any) -> ListToolsResult:
         names = ("a.b", "a_b", "a-b", "a/b")
         return ListToolsResult(tools=[Tool(name=name, input_schema={"type": "object"}) for name in names])
@@ -120,7 +120,7 @@ def test_names_that_differ_only_in_a_dot_are_numbered():  # R13
     assert list(with_tools(listed, Server("dotted", on_list_tools=list_tools))) == ["a_b", "a_b_2", "a-b", "a_b_3"]
 
 
-def test_a_list_without_an_end_is_given_up():  # R13
+def test_a_list_without_an_end_is_given_up():
     async def list_tools(_: Any, params: Any) -> ListToolsResult:
         number = int(params.cursor or 0) if params else 0
         return ListToolsResult(tools=[], next_cursor=str(number + 1))

@@ -36,7 +36,7 @@ class Meter:
             self.inside -= 1
 
 
-def test_two_thousand_calls_of_one_answer_run_sixteen_at_a_time() -> None:  # T6
+def test_two_thousand_calls_of_one_answer_run_sixteen_at_a_time() -> None:
     meter, meeting = Meter(), threading.Barrier(16)
 
     @tool
@@ -101,7 +101,7 @@ def test_approval_stays_in_order_beyond_the_limit() -> None:
 NO_THREAD = "Not run: no thread was free for `{}`; all 2 are kept by calls that have not ended yet."
 
 
-def test_threads_of_tools_that_hang_stay_taken_and_later_calls_say_so() -> None:  # T6
+def test_threads_of_tools_that_hang_stay_taken_and_later_calls_say_so() -> None:
     end = threading.Event()
 
     @tool(timeout=0.05)

@@ -418,7 +418,7 @@ async def later(verdict: Any) -> Any:
         (lambda *_: later(False), "The user declined this call of `remove`, so it was not run."),
         (lambda *_: "not on Fridays", "The user declined this call of `remove`, so it was not run: not on Fridays"),
         (lambda *_: "", "The user declined this call of `remove`, so it was not run."),
-        (lambda *_: None, NO_VERDICT.format("NoneType")),  # T4
+        (lambda *_: None, NO_VERDICT.format("NoneType")),
         (lambda *_: 1, NO_VERDICT.format("int")),
         (lambda *_: {"approved": False}, NO_VERDICT.format("dict")),
         (lambda *_: later(1), NO_VERDICT.format("int")),

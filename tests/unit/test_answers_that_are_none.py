@@ -19,13 +19,13 @@ NOTHING: tuple[Any, ...] = ({}, {"detail": "Not Found"}, {"id": "x", "model": "m
 
 @pytest.mark.parametrize("name", SPOKEN)
 @pytest.mark.parametrize("body", NOTHING, ids=json.dumps)
-def test_a_body_that_is_no_answer_raises_and_is_quoted(name: str, body: Any) -> None:  # T17
+def test_a_body_that_is_no_answer_raises_and_is_quoted(name: str, body: Any) -> None:
     with pytest.raises(ParseError) as caught:
         dialect(name).decode_response(body)
     assert json.dumps(body, separators=(",", ":")) in str(caught.value)
 
 
-def test_only_the_head_of_a_body_is_quoted() -> None:  # T17
+def test_only_the_head_of_a_body_is_quoted() -> None:
     with pytest.raises(ParseError) as caught:
         dialect("openai-chat").decode_response({"detail": "x" * 100_000})
     assert len(str(caught.value)) < 500
@@ -49,7 +49,7 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("name", "mark"), [(name, mark) for name, marks in MARKS for mark in marks])
-def test_one_mark_is_enough_if_it_says_something(name: str, mark: str) -> None:  # T17
+def test_one_mark_is_enough_if_it_says_something(name: str, mark: str) -> None:
     good = {"message": {"content": []}} if (name, mark) == ("bedrock-converse", "output") else GOOD[mark]
     assert isinstance(dialect(name).decode_response({mark: good}), Response)
     with pytest.raises(ParseError):
@@ -71,7 +71,7 @@ ERRORS = (
 
 
 @pytest.mark.parametrize(("name", "body"), ERRORS)
-def test_an_error_inside_a_200_is_told_and_not_raised(name: str, body: Any) -> None:  # T17
+def test_an_error_inside_a_200_is_told_and_not_raised(name: str, body: Any) -> None:
     response = dialect(name).decode_response(body)
     assert response.stop_reason is StopReason.error
     assert isinstance(response.error, AdapterError)
@@ -91,7 +91,7 @@ def spoiled(wire: Any, chance: random.Random) -> Any:
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_ill_typed_answers_give_our_errors(name: str) -> None:  # T10, T17
+def test_ill_typed_answers_give_our_errors(name: str) -> None:
     chance = random.Random(name)
     for _ in range(1500):
         body = spoiled(response_frame(name), chance)

@@ -48,7 +48,7 @@ from interlingua.types.checking import check
 PICTURE = ImageBlock(UrlSource("https://example.org/red.png"))
 ANY: Any = None
 
-# T7: each of these was accepted, and ended the session when it was sent, saved or loaded.
+# each of these was accepted, and ended the session when it was sent, saved or loaded.
 WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: TextBlock(ANY), "TextBlock.text must be a string, not NoneType"),
     (lambda: TextBlock(b"x"), "TextBlock.text must be a string, not bytes"),  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def test_what_is_meant_plainly_is_accepted() -> None:
 WEATHER = ToolDefinition("weather")
 HI = (Message("user", "hi"),)
 
-# U2: what people write who have used other libraries.
+# what people write who have used other libraries.
 MEANT: list[tuple[Request, Request]] = [
     (Request("hi"), Request(HI)),
     (Request(HI[0]), Request(HI)),

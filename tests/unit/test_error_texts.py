@@ -81,7 +81,7 @@ for attack in json.load(sys.stdin):
 """
 
 
-def test_a_megabyte_of_any_text_is_classified_at_once() -> None:  # R1
+def test_a_megabyte_of_any_text_is_classified_at_once() -> None:
     """384 bodies in 30 seconds of CPU, a fifth of which they need; a seventh of one text alone took nine before."""
     subprocess.run([sys.executable, "-c", FEED], input=json.dumps(ATTACKS).encode(), check=True)
 
@@ -90,19 +90,19 @@ PATTERNS = {name: value for name, value in vars(_errors).items() if type(value) 
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_no_pattern_over_error_texts_looks_ahead_without_a_limit(name: str) -> None:  # R1
+def test_no_pattern_over_error_texts_looks_ahead_without_a_limit(name: str) -> None:
     """A repetition without a limit that is followed by more makes a search quadratic."""
     assert re.search(r"[+*](?=.)|,\}", PATTERNS[name]) is None
 
 
-def test_long_names_of_models_are_told_at_once() -> None:  # R1
+def test_long_names_of_models_are_told_at_once() -> None:
     for name in ("qwen." * 200_000, "gemini-." * 100_000, "deepseek-" * 100_000, "gpt." * 200_000):
         assert isinstance(estimate_family("openai", name), str)
         family_facts(name)
         picture_tokens(10, 10, name)
 
 
-def test_only_the_head_of_a_text_decides() -> None:  # R1
+def test_only_the_head_of_a_text_decides() -> None:
     late = "x" * ERROR_TEXT + " maximum context length"
     assert type(read(CHAT, 400, oops(late))) is InvalidRequestError
     assert type(read(CHAT, 400, oops(late[100:]))) is ContextOverflowError
@@ -149,7 +149,7 @@ def check_only_our_own(body: bytes, headers: dict[str, str], chance: random.Rand
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_ill_typed_error_bodies_give_our_errors(seed: int) -> None:  # R11
+def test_ill_typed_error_bodies_give_our_errors(seed: int) -> None:
     chance = random.Random(seed)
     for wire in SEEDS:
         check_only_our_own(
@@ -158,7 +158,7 @@ def test_ill_typed_error_bodies_give_our_errors(seed: int) -> None:  # R11
 
 
 @needs_shared
-def test_recorded_errors_with_something_odd_in_them_give_our_errors() -> None:  # R11
+def test_recorded_errors_with_something_odd_in_them_give_our_errors() -> None:
     chance = random.Random(1)
     bodies = {re.sub(rb"[0-9]", b"0", failure.body): failure for failure in recorded(CORPUS)}
     for failure in bodies.values():

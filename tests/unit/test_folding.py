@@ -216,7 +216,7 @@ def failing(events: list[Event], error: Exception) -> Iterator[Event]:
     raise error
 
 
-def test_the_error_that_an_iterator_ends_with_passes() -> None:  # S2
+def test_the_error_that_an_iterator_ends_with_passes() -> None:
     """The error in ``message.complete`` is not raised; an error that the iterator raises after it is."""
     response = Response("par", StopReason.error, error=ServerError("x"))
     events = list(unfold(response))
@@ -231,7 +231,7 @@ def test_nothing_may_follow_the_end() -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_fold_of_a_cut_stream_raises_its_error_with_the_partial_answer(name: str) -> None:  # S2
+def test_fold_of_a_cut_stream_raises_its_error_with_the_partial_answer(name: str) -> None:
     encoder = dialect(name).stream_encoder()
     start, opener, delta, *_ = unfold(Response("part"))
     with pytest.raises(NetworkError) as caught:

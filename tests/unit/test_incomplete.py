@@ -1,4 +1,4 @@
-"""Calls that were cut off: never sent back as finished, never run, and without a result. (S1)"""
+"""Calls that were cut off: never sent back as finished, never run, and without a result."""
 
 from __future__ import annotations
 

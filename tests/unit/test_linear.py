@@ -59,11 +59,11 @@ def rearranged(count: int) -> None:
 
 
 @pytest.mark.parametrize("work", [chat_calls, rearranged])
-def test_four_times_as_much_is_not_sixteen_times_the_work(work: Callable[[int], object]) -> None:  # R4
+def test_four_times_as_much_is_not_sixteen_times_the_work(work: Callable[[int], object]) -> None:
     assert grows(work, 60) < 6
 
 
-def test_sound_is_joined_once() -> None:  # R4
+def test_sound_is_joined_once() -> None:
     """Each piece used to be appended to all before it: 10,000 pieces were copied 10,000 times."""
     decoder = dialect("openai-chat").stream_decoder()
     for _ in range(100):
@@ -113,7 +113,7 @@ def test_a_loss_is_told_once_however_it_was_told() -> None:
 
 
 @pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
-def test_references_that_fan_out_are_followed_once(word: str) -> None:  # R4
+def test_references_that_fan_out_are_followed_once(word: str) -> None:
     """Forty levels, each of which names the next one twice: 2**40 ways to the one complaint."""
     levels = {f"l{n}": {word: [{"$ref": f"#/$defs/l{n + 1}"}, {"$ref": f"#/$defs/l{n + 1}"}]} for n in range(40)}
     schema = {"$ref": "#/$defs/l0", "$defs": {**levels, "l40": {"type": "string"}}}

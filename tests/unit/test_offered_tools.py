@@ -1,4 +1,4 @@
-"""A choice for which a protocol has no word narrows the list of tools instead.  # T3"""
+"""A choice for which a protocol has no word narrows the list of tools instead."""
 
 from __future__ import annotations
 

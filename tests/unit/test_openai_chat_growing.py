@@ -85,13 +85,13 @@ def read_calls(number: int, end: bytes) -> object:
 
 
 @pytest.mark.parametrize("end", [b"data: [DONE]\n\n", b""], ids=["finished", "cut"])
-def test_twice_as_many_calls_are_twice_the_work(end: bytes) -> None:  # R4
+def test_twice_as_many_calls_are_twice_the_work(end: bytes) -> None:
     steps_of(lambda: read_calls(100, end))  # warm up: imports, caches and specialised bytecode
     few, many = steps_of(lambda: read_calls(100, end)), steps_of(lambda: read_calls(200, end))
     assert many < 2.2 * few
 
 
-def test_sound_grows_without_being_copied() -> None:  # R4
+def test_sound_grows_without_being_copied() -> None:
     decoder: Any = dialect("openai-chat").stream_decoder()
     pieces = ["AAAA", "BBBB", "CCCC"]
     events: list[Event] = []

@@ -36,7 +36,6 @@ def reasons(text: str) -> Iterator[tuple[int, str]]:
 
 
 def test_reasons_are_plain() -> None:
-    # L2, L3
     files = [*(SOURCE / "codec").rglob("*.py"), *(SOURCE / "dialects").rglob("*.py"), SOURCE / "client" / "media.py"]
     found = [(file.name, line, why) for file in files for line, why in reasons(file.read_text(encoding="utf-8"))]
     assert len(found) > 300, "the check is blind"
@@ -54,7 +53,7 @@ SHARED_KEYS = ("n", "logprobs", "user", "store", "prompt_cache_key", "presence_p
 
 @pytest.mark.parametrize("key", SHARED_KEYS)
 def test_a_parameter_that_is_not_translated_is_said_to_be_just_that(key: str) -> None:
-    # L2: several protocols have these, so nothing may be said of who has them
+    # several protocols have these, so nothing may be said of who has them
     request = Request([Message("user", "hi")], "m", extras={"openai-chat": {key: {"type": "x"}}})
     for name in DIALECTS:
         losses = [loss for loss in dialect(name).encode_request(request).losses if loss.path.startswith("extras/")]
@@ -86,7 +85,7 @@ WEIGHTS = [
 
 @pytest.mark.parametrize(("key", "value", "weight"), WEIGHTS)
 def test_the_weight_of_what_is_not_translated(key: str, value: object, weight: str) -> None:
-    # L3: a thread or a stored response is no trifle
+    # a thread or a stored response is no trifle
     request = Request([Message("user", "hi")], "m", extras={"elsewhere": {key: value}})
     for name in DIALECTS:
         (loss,) = [loss for loss in dialect(name).encode_request(request).losses if loss.path.startswith("extras/")]
@@ -106,7 +105,6 @@ CARRIED = [
 
 @pytest.mark.parametrize(("raw", "weight"), CARRIED)
 def test_the_weight_of_a_block_that_another_dialect_carried(raw: object, weight: str) -> None:
-    # L3
     request = Request([Message("user", (OpaqueBlock("elsewhere", raw),))], "m")
     for name in DIALECTS:
         found = [loss.weight for loss in dialect(name).encode_request(request).losses if "elsewhere" in loss.reason]
@@ -114,7 +112,7 @@ def test_the_weight_of_a_block_that_another_dialect_carried(raw: object, weight:
 
 
 def test_additional_tools_are_no_loss_of_content() -> None:
-    # L3: the item is dropped, its tools come through
+    # the item is dropped, its tools come through
     tool = {"type": "function", "name": "add", "parameters": {"type": "object", "properties": {}}, "strict": False}
     items = [{"type": "additional_tools", "role": "developer", "tools": [tool]}, {"role": "user", "content": "hi"}]
     request = dialect("openai-responses").decode_request({"model": "m", "input": items})

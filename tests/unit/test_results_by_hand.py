@@ -46,7 +46,7 @@ def asked(*turns: Message) -> Request:
 @pytest.mark.parametrize(("content", "read"), READ.values(), ids=READ)
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_result_in_a_user_message_is_a_result(name: str, content: tuple[Any, ...], read: list[Message]) -> None:
-    # T8: nothing is dropped, nothing is sent twice; law 1 holds of what it is read as
+    # nothing is dropped, nothing is sent twice; law 1 holds of what it is read as
     speaker = dialect(name)
     body = speaker.encode_request(asked(Message("user", content))).body
     expected = speaker.decode_request(speaker.encode_request(asked(*read)).body).messages
@@ -66,7 +66,6 @@ def known(path: str) -> str:
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_losses_name_the_places_that_the_caller_knows(name: str) -> None:
-    # T8
     hand = dialect(name).encode_request(asked(Message("user", (THANKS, TWO, FOUR)))).losses
     read = dialect(name).encode_request(asked(*READ["text before results"][1])).losses
     assert [loss.path for loss in hand] == [known(loss.path) for loss in read]
@@ -74,7 +73,6 @@ def test_losses_name_the_places_that_the_caller_knows(name: str) -> None:
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_history_alone_is_read_so_too(name: str) -> None:
-    # T8
     speaker = dialect(name)
     for content, read in READ.values():
         told = speaker.encode_messages([ASK, CALLS, Message("user", content)]).body
@@ -86,7 +84,6 @@ def test_the_history_alone_is_read_so_too(name: str) -> None:
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_such_results_answer_their_calls(name: str) -> None:
-    # T8
     turns = [ASK, CALLS, Message("user", (TWO, FOUR, THANKS))]
     assert validate_tool_results(turns, dialect=name) == []
     assert repair_tool_results(turns, dialect=name) == turns
@@ -99,7 +96,6 @@ def test_such_results_answer_their_calls(name: str) -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_conversation_with_such_results_can_move(provider: str) -> None:
-    # T8
     plan = plan_swap([ASK, CALLS, Message("user", (TWO, FOUR, THANKS))], TOOLS, to=Target(provider, "m"))
     assert plan.legal
     assert [loss for loss in plan.losses if loss.weight != "form" and loss.kind != "added"] == []

@@ -45,6 +45,6 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("data", DAMAGED, ids=range(len(DAMAGED)))
-def test_what_is_damaged_raises_an_error_of_ours(data):  # T10, law 11
+def test_what_is_damaged_raises_an_error_of_ours(data):  # law 11
     with pytest.raises(ParseError, match="not the JSON of a Response"):
         from_json(data, Response)

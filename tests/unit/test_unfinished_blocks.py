@@ -86,7 +86,7 @@ CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f",
 @pytest.mark.parametrize(
     ("name", "stop"), [("anthropic-messages", b"content_block_stop"), ("bedrock-converse", b"contentBlockStop")]
 )
-def test_a_text_that_broke_off_is_not_ended_by_the_block_behind_it(name: str, stop: bytes) -> None:  # S1
+def test_a_text_that_broke_off_is_not_ended_by_the_block_behind_it(name: str, stop: bytes) -> None:
     """Ollama's images come after the text, even if the text broke off."""
     said = [
         b'{"model":"m","message":{"role":"assistant","content":"so"},"done":false}\n',
@@ -100,7 +100,7 @@ def test_a_text_that_broke_off_is_not_ended_by_the_block_behind_it(name: str, st
     assert stop not in written
 
 
-def test_the_end_of_the_last_call_of_responses_waits_for_the_answers() -> None:  # S1
+def test_the_end_of_the_last_call_of_responses_waits_for_the_answers() -> None:
     """It must not be run before it is known whether the limit cut it off."""
     decoder = dialect(RESPONSES).stream_decoder()
     item = {**CALL, "status": "completed"}
@@ -131,7 +131,7 @@ def call_part(**call: Json) -> Json:
 
 
 @needs_shared
-def test_recorded_gemini_streams_with_two_finish_reasons_cut_between_them() -> None:  # S4
+def test_recorded_gemini_streams_with_two_finish_reasons_cut_between_them() -> None:
     found = 0
     for record in corpus(GEMINI):
         wire = stream_bytes(record) or b""
@@ -171,7 +171,7 @@ def pieced(*pieces: Json) -> tuple[Response, AdapterError | None]:
     ],
     ids=["many lists", "one list", "nested lists", "deep lists", "deep objects", "no number"],
 )
-def test_paths_that_name_more_than_they_bring_are_refused(paths: list[str]) -> None:  # R3
+def test_paths_that_name_more_than_they_bring_are_refused(paths: list[str]) -> None:
     """The size of what is built is limited by what was received, and the call is incomplete."""
     response, error = pieced(*({"jsonPath": path, "numberValue": 1} for path in paths))
     (call,) = response.tool_uses
@@ -250,14 +250,14 @@ WORK: dict[str, Callable[[int], object]] = {
 
 
 @pytest.mark.parametrize("what", WORK)
-def test_twice_as_much_is_twice_the_work(what: str) -> None:  # R4
+def test_twice_as_much_is_twice_the_work(what: str) -> None:
     work = WORK[what]
     work(10)  # what is loaded and remembered once
     few, many = calls_of(lambda: work(150)), calls_of(lambda: work(300))
     assert many < 2.5 * few
 
 
-def test_blanks_before_a_gemini_stream_are_not_kept() -> None:  # R4
+def test_blanks_before_a_gemini_stream_are_not_kept() -> None:
     decoder: Any = dialect(GEMINI).stream_decoder()
     for _ in range(100):
         assert decoder.feed(b" \r\n" * 100) == []
@@ -282,7 +282,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("levels", [100, 127, 400, 600, 990, 5000])
 @pytest.mark.parametrize("name", ALL)
-def test_json_that_is_nested_too_deeply_ends_a_stream(name: str, levels: int) -> None:  # R3
+def test_json_that_is_nested_too_deeply_ends_a_stream(name: str, levels: int) -> None:
     """In an ``AdapterError``, and never in a RecursionError."""
     decoder = dialect(name).stream_decoder()
     events = [*decoder.feed((FRAMES[name] % deep(levels)).encode()), *decoder.close()]
@@ -293,7 +293,7 @@ def test_json_that_is_nested_too_deeply_ends_a_stream(name: str, levels: int) ->
 
 
 @pytest.mark.parametrize("levels", [600, 5000])
-def test_arguments_that_are_nested_too_deeply_are_malformed(levels: int) -> None:  # R3
+def test_arguments_that_are_nested_too_deeply_are_malformed(levels: int) -> None:
     done = {"type": "response.output_item.done", "output_index": 0, "item": {**CALL, "arguments": deep(levels)}}
     last = {"type": "response.completed", "response": {"id": "r", "model": "m", "status": "completed", "output": []}}
     response, error = read(RESPONSES, sse(done, last))

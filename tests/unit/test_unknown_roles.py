@@ -22,7 +22,6 @@ TEXTS: dict[str, Any] = {
 @pytest.mark.parametrize("word", ["wizard", 7, ["user"]])
 @pytest.mark.parametrize("source", NAMES)
 def test_an_unknown_role_is_kept_at_home_and_declared_elsewhere(source: str, word: Any) -> None:
-    # L1
     body = {key: [{**turn, "role": word} for turn in turns] for key, turns in TEXTS[source].items()}
     request = dialect(source).decode_request(body)
     (key,) = body
@@ -36,7 +35,6 @@ def test_an_unknown_role_is_kept_at_home_and_declared_elsewhere(source: str, wor
 
 @pytest.mark.parametrize("source", NAMES)
 def test_a_missing_role_is_nothing_to_declare(source: str) -> None:
-    # L1
     (key,) = TEXTS[source]
     turns = [{name: value for name, value in turn.items() if name != "role"} for turn in TEXTS[source][key]]
     if source == "openai-responses":
@@ -49,7 +47,6 @@ def test_a_missing_role_is_nothing_to_declare(source: str) -> None:
 
 
 def test_roles_by_hand_are_closed() -> None:
-    # L1
     word: Any = "wizard"
     with pytest.raises((TypeError, ValueError), match="wizard"):
         Message(word, "hi")

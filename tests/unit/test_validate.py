@@ -27,7 +27,7 @@ from shared_data import CORPUS, needs_shared
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_what_we_write_is_taken(name: str) -> None:  # R12
+def test_what_we_write_is_taken(name: str) -> None:
     body = laid_over(request_frame(name), TOOLS[name])
     body[HISTORY.get(name, "messages")] += calls(name, ("c1", "c2"))
     validate_request(body, name)
@@ -37,7 +37,7 @@ def test_what_we_write_is_taken(name: str) -> None:  # R12
 
 @needs_shared
 @pytest.mark.parametrize("path", corpus_files(CORPUS) if CORPUS.is_dir() else [], ids=lambda path: path.name)
-def test_recorded_requests_are_taken(path: Any) -> None:  # R12
+def test_recorded_requests_are_taken(path: Any) -> None:
     """All that a provider answered, except one whose result answers no call (the ordering rules agree)."""
     wrong: list[str] = []
     protocol = file_protocol(path)
@@ -66,7 +66,7 @@ def spoiled(wire: Any, chance: random.Random) -> Any:
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_nothing_but_our_own_error_is_raised(name: str) -> None:  # R12
+def test_nothing_but_our_own_error_is_raised(name: str) -> None:
     chance = random.Random(name)
     full = reduce(laid_over, [TOOLS[name]], request_frame(name))
     full[HISTORY.get(name, "messages")] += calls(name, ("c1", "c2"))
