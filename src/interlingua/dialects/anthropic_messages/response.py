@@ -109,7 +109,7 @@ class Encoder(claude.BlockEncoder):
 
     def write_piece(self, delta: Wire) -> bytes:
         self.silent = False
-        return _event({"type": "content_block_delta", "index": self.index, "delta": delta})
+        return b"%b%b\n\n" % (DELTA, dump({"type": "content_block_delta", "index": self.index, "delta": delta}))
 
     def finish(self, block: Block) -> bytes:
         if isinstance(block, OpaqueBlock):
@@ -172,10 +172,9 @@ class Encoder(claude.BlockEncoder):
         return self.open_message(None) + _event({**ERRORS.body(error), "type": "error"})
 
 
-HEADS = {"content_block_delta": b"event: content_block_delta\ndata: "}
-"""The first bytes of frequent events, made only once."""
+DELTA = b"event: content_block_delta\ndata: "
+"""How nearly all events begin. JSON has no line ends, which ``encode_sse`` would look for."""
 
 
 def _event(wire: Wire) -> bytes:
-    head = HEADS.get(wire["type"])  # neither JSON nor the name has line ends to escape
-    return encode_sse(dump(wire), wire["type"]) if head is None else b"%b%b\n\n" % (head, dump(wire))
+    return encode_sse(dump(wire), wire["type"])
