@@ -8,7 +8,6 @@ import pickle
 import socket
 import ssl
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,14 @@ from client.loopback import Loopback, answer, hear, make_certificate
 from client.support import CANARY, ask
 from interlingua import (
     AdapterConfig,
-    AdapterError,
     NetworkError,
     NotConfigured,
     ProviderManager,
     connect,
     connect_sync,
 )
-from interlingua.client.transport import aio, blocking
+from interlingua.client.transport import blocking, replies
+from interlingua.client.transport.failures import Failures
 from interlingua.client.transport.network import network_settings
 from interlingua.client.transport.proxies import Proxies
 
@@ -270,12 +269,12 @@ def test_a_certificate_to_show(kind: str, certificates: Certificates, tmp_path: 
         assert call(kind, f"{server.url}/v1", **trusted, client_cert=str(both)) == "hello"
 
 
-@pytest.mark.parametrize("failure", [aio.failure, blocking.failure])
-def test_a_server_that_asks_for_a_certificate_says_so(failure: Callable[[BaseException, str], AdapterError]) -> None:
+@pytest.mark.parametrize("failures", [replies.FAILURES, blocking.FAILURES])
+def test_a_server_that_asks_for_a_certificate_says_so(failures: Failures) -> None:
     """If its alert is read, which a reset of the connection may prevent."""
     alert = "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required (_ssl.c:2559)"
     for kind in (ssl.SSLError, ClientOSError):
-        told = failure(kind(1, alert), "a.test")
+        told = failures.as_error(kind(1, alert), "a.test")
         assert str(told) == "a.test: the server asks for a certificate; give AdapterConfig(client_cert=...)"
         assert not told.retryable
 

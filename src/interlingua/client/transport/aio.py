@@ -20,7 +20,7 @@ from .head import BUFFER, IS_TESTED, LONGEST, Head, write_head
 from .http1 import IdleConnections, send_http1
 from .pool import Pool, transport_of
 from .proxies import Proxies
-from .replies import CAUGHT, TimedReply, failure, host_of, unpacked
+from .replies import CAUGHT, FAILURES, TimedReply, host_of, unpacked
 from .timeouts import SharedTimer, TimedRequest
 
 __all__ = ["AioTransport"]
@@ -135,7 +135,7 @@ class AioTransport:
         except aiohttp.InvalidURL:
             raise no_url() from None
         except CAUGHT as error:
-            failed = failure(error, host_of(request.url))
+            failed = FAILURES.as_error(error, host_of(request.url))
         raise failed  # not in the except block, as above
 
     def _request(

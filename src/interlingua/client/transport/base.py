@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ...errors import NetworkError
 from ..http import HttpRequest
-
-if TYPE_CHECKING:
-    from ssl import SSLCertVerificationError
 
 __all__ = [
     "DRAIN_SECONDS",
@@ -22,10 +19,7 @@ __all__ = [
     "Reply",
     "Transport",
     "Write",
-    "certificate_asked",
-    "certificate_error",
     "body_with_head",
-    "is_asked_for_certificate",
     "no_url",
     "pour",
 ]
@@ -137,25 +131,6 @@ class Transport(Protocol):
     def send(self, request: HttpRequest, abort: Abort) -> Reply: ...
 
     def close(self) -> None: ...
-
-
-def certificate_error(host: str, error: SSLCertVerificationError) -> NetworkError:
-    """The error for a certificate that was not accepted. Trying again would not help."""
-    why = error.verify_message or str(error.reason)
-    advice = "if you trust it, give AdapterConfig(ca_bundle=...), or set SSL_CERT_FILE in the environment"
-    return NetworkError(f"{host}: its certificate was not accepted: {why}; {advice}", retryable=False)
-
-
-def is_asked_for_certificate(error: BaseException) -> bool:
-    """Whether the server broke the connection because the client showed no certificate."""
-    return "ALERT_CERTIFICATE_REQUIRED" in str(error)
-
-
-def certificate_asked(host: str) -> NetworkError:
-    """The error for a server that requires a certificate of the client."""
-    return NetworkError(
-        f"{host}: the server asks for a certificate; give AdapterConfig(client_cert=...)", retryable=False
-    )
 
 
 def no_url() -> NetworkError:

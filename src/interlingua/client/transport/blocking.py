@@ -16,15 +16,15 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..deadline import Deadline
 from ..http import HttpRequest, Timeouts
-from .base import DRAIN_SECONDS, Abort, certificate_asked, certificate_error, is_asked_for_certificate, no_url
+from .base import DRAIN_SECONDS, Abort, no_url
 from .compression import decompressor_for
 from .connection import Answer, Connection
+from .failures import Failures
 from .proxies import Proxies
 
 __all__ = ["BlockingTransport"]
 
-# What the library raises, and our error for it; the first that fits.
-FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
+FAILURES = Failures(
     (TimeoutError, RequestTimeoutError, "no answer in time"),
     (socket.gaierror, NetworkError, "the host name is not known"),
     (ssl.SSLError, NetworkError, "no secure connection"),
@@ -38,18 +38,6 @@ FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
 )
 CAUGHT = (OSError, http.client.HTTPException, ValueError, zlib.error)
 PORTS = {"http": 80, "https": 443}
-
-
-def failure(error: BaseException, host: str) -> AdapterError:
-    """Our error for one of the library's. Its own text is left out, because it may contain headers."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return certificate_error(host, error)
-    if is_asked_for_certificate(error):
-        return certificate_asked(host)
-    for kind, ours, what in FAILURES:
-        if isinstance(error, kind):
-            return ours(f"{host}: {what} ({type(error).__name__})")
-    return NetworkError(f"{host}: {type(error).__name__}")
 
 
 class _ServerConnection(Connection):
@@ -111,7 +99,7 @@ class _BlockingReply:
                 if decompressor.is_cut:
                     raise http.client.IncompleteRead(b"")
         except CAUGHT as error:
-            raise failure(error, self._connection.url.netloc) from None
+            raise FAILURES.as_error(error, self._connection.url.netloc) from None
         self._finish()
 
     def drain(self) -> None:
@@ -178,7 +166,7 @@ class BlockingTransport:
             connection.close()
             host = url.netloc
             del url
-            raise failure(error, host) from None
+            raise FAILURES.as_error(error, host) from None
 
     def _proxy_for(self, url: str) -> SplitResult | None:
         proxy = self._proxies.find(url)

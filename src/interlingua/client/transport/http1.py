@@ -22,7 +22,7 @@ from .base import SLOWEST, AsyncReply
 from .head import Head
 from .http1_reply import Http1Reply
 from .pool import is_readable, transport_of
-from .replies import CAUGHT, failure, host_of, unpacked
+from .replies import CAUGHT, FAILURES, host_of, unpacked
 from .timeouts import TimedRequest
 
 __all__ = ["IdleConnections", "send_http1"]
@@ -266,7 +266,7 @@ async def send_http1(
             raise
         return unpacked(reply)
     except CAUGHT as error:
-        failed = failure(error, host_of(request.url))
+        failed = FAILURES.as_error(error, host_of(request.url))
     raise failed  # not in the except block: the library's error, which may contain headers, would be its context
 
 

@@ -6,20 +6,19 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from ssl import SSLCertVerificationError
 
 import aiohttp
 from aiohttp.http import HttpProcessingError
 
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
-from .base import DRAIN_SECONDS, AsyncReply, certificate_asked, certificate_error, is_asked_for_certificate
+from .base import DRAIN_SECONDS, AsyncReply
 from .compression import Decompressor, decompressor_for
+from .failures import Failures
 from .timeouts import TimedRequest
 
-__all__ = ["CAUGHT", "TimedReply", "failure", "host_of", "unpacked"]
+__all__ = ["CAUGHT", "FAILURES", "TimedReply", "host_of", "unpacked"]
 
-# What the library raises, and our error for it; the first that fits.
-FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
+FAILURES = Failures(
     (aiohttp.ConnectionTimeoutError, RequestTimeoutError, "no connection in time"),
     (aiohttp.SocketTimeoutError, RequestTimeoutError, "the provider fell silent for too long"),
     (asyncio.TimeoutError, RequestTimeoutError, "no answer in time"),
@@ -35,19 +34,6 @@ FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
     (OSError, NetworkError, "the connection broke"),
 )
 CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, HttpProcessingError, OSError)
-
-
-def failure(error: BaseException, host: str) -> AdapterError:
-    """Our error for one of the library's. Its own repr is left out, because it may contain headers."""
-    cause = getattr(error, "certificate_error", None)
-    if isinstance(cause, SSLCertVerificationError):
-        return certificate_error(host, cause)
-    if is_asked_for_certificate(error):
-        return certificate_asked(host)
-    for kind, ours, what in FAILURES:
-        if isinstance(error, kind):
-            return ours(f"{host}: {what} ({type(error).__name__})")
-    return NetworkError(f"{host}: {type(error).__name__}")
 
 
 def host_of(url: str) -> str:
@@ -86,7 +72,7 @@ class TimedReply:
         """Our error for one of the library's. If the request was late, it is a timeout."""
         if self.timed.is_late:
             error = TimeoutError() if self.timed.patience is None else aiohttp.SocketTimeoutError()
-        return failure(error, host_of(self.url))
+        return FAILURES.as_error(error, host_of(self.url))
 
     async def read_on(self) -> None:
         """Read the rest of the answer, if it comes soon."""
