@@ -52,7 +52,7 @@ class AwsSigner:
         self._credentials: Any = None
 
     def __call__(self, request: HttpRequest) -> HttpRequest:
-        auth, requests = (_botocore(name, self._provider) for name in ("auth", "awsrequest"))
+        auth, requests = (_load("botocore", name, self._provider) for name in ("auth", "awsrequest"))
         headers = {name: value for name, value in request.headers.items() if name not in NOT_SIGNED}
         aws_request = requests.AWSRequest(request.method, request.url, headers=headers, data=request.body)
         auth.SigV4Auth(self._current_credentials(), SERVICE, self._region).add_auth(aws_request)
@@ -61,12 +61,12 @@ class AwsSigner:
 
     def _current_credentials(self) -> Any:
         """The current credentials. Those of a role are renewed if they have expired."""
-        errors = _botocore("exceptions", self._provider)
+        errors = _load("botocore", "exceptions", self._provider)
         if not self._region:
             raise self._not_configured("no region", "set AWS_REGION")
         try:
             if self._credentials is None:
-                session = _botocore("session", self._provider).Session(profile=self._profile)
+                session = _load("botocore", "session", self._provider).Session(profile=self._profile)
                 self._credentials = session.get_credentials()
             if self._credentials is not None:
                 return self._credentials.get_frozen_credentials()
@@ -90,7 +90,7 @@ class GoogleSigner:
         self._lock = Lock()
 
     def __call__(self, request: HttpRequest) -> HttpRequest:
-        auth, transport = (_google(name, self._provider) for name in ("auth", "auth.transport.requests"))
+        auth, transport = (_load("google", name, self._provider) for name in ("auth", "auth.transport.requests"))
         headers: dict[str, str] = {}
         try:
             with self._lock:  # several calls at once may find the token expired
@@ -112,23 +112,17 @@ class GoogleSigner:
 SIGNERS: dict[str, Callable[[Provider, AdapterConfig], Signer]] = {"sigv4": AwsSigner, "google": GoogleSigner}
 
 
-def _google(name: str, provider: Provider) -> Any:
-    try:
-        return import_module(f"google.{name}")
-    except ImportError:
-        raise NotConfigured(
-            f"{provider.name} needs google-auth to find credentials: pip install 'interlingua[vertex]', or give an"
-            " access token in GOOGLE_OAUTH_ACCESS_TOKEN or AdapterConfig(api_key=...)",
-            provider=provider.name,
-        ) from None
+NEEDED = {
+    "google": "{} needs google-auth to find credentials: pip install 'interlingua[vertex]', or give an access token in"
+    " GOOGLE_OAUTH_ACCESS_TOKEN or AdapterConfig(api_key=...)",
+    "botocore": "{} without a key needs botocore to sign requests: pip install 'interlingua[bedrock]', or set"
+    " AWS_BEARER_TOKEN_BEDROCK",
+}
+"""What to say of a provider if a package is not installed."""
 
 
-def _botocore(name: str, provider: Provider) -> Any:
+def _load(package: str, name: str, provider: Provider) -> Any:
     try:
-        return import_module(f"botocore.{name}")
+        return import_module(f"{package}.{name}")
     except ImportError:
-        raise NotConfigured(
-            f"{provider.name} without a key needs botocore to sign requests: pip install 'interlingua[bedrock]',"
-            " or set AWS_BEARER_TOKEN_BEDROCK",
-            provider=provider.name,
-        ) from None
+        raise NotConfigured(NEEDED[package].format(provider.name), provider=provider.name) from None
