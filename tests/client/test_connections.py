@@ -23,6 +23,7 @@ from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
 from interlingua.client.transport.connection import Answer
+from interlingua.client.transport.http1_reply import Http1Reply
 
 TRANSPORTS = ("aio", "session", "blocking")
 LIMITS = Timeouts(10, 10, 30)
@@ -333,6 +334,22 @@ def test_an_early_answer_over_tls(kind: str, tls: Tls) -> None:
         with pytest.raises(ContextOverflowError):
             run(scene(fields)) if kind == "async" else scene_sync(fields)
         answered.set()
+
+
+def test_a_body_that_comes_with_the_head_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly all short answers come so, and a turn of the event loop for each would cost more than to read them."""
+
+    async def waited(_: Http1Reply) -> bytes:
+        raise AssertionError("it was waited for")
+
+    def play(connection: socket.socket) -> None:
+        hear(connection)
+        connection.sendall(FINE)
+        until_left(connection)
+
+    monkeypatch.setattr(Http1Reply, "__anext__", waited)
+    with Loopback(play) as server:
+        assert call("async", server).text == "Hi"
 
 
 def test_an_answer_is_closed_after_its_reader() -> None:
