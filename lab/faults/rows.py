@@ -144,7 +144,7 @@ BODIES = (
     Row("cut within an event",           spoil("half"), "network ×3", "network, kept"),
     Row("reset in the middle",           spoil("reset"), "network ×3", "network, kept"),
     Row("cut within a call",             CALLS, "network ×3", "network, kept", tools=(TOOL,)),
-    Row("silence in the middle",         spoil("stall"), "timeout", "timeout, kept", seconds=0.5),
+    Row("silence in the middle",         spoil("stall"), "timeout", "timeout, kept", seconds=1.5),
     Row("cut after the last word",       spoil("unended"), "network ×3", "answered"),
     Row("half a JSON value",             spoil("malformed"), "invalid_request", "network ×3"),
     Row("one event is not JSON",         spoil("malformed_event"), "invalid_request", "invalid_request, kept"),
