@@ -316,7 +316,7 @@ def test_the_median_error_of_answers_on_unseen_sources() -> None:
 
 @pytest.mark.parametrize("times", [6_000, 60_000])
 def test_a_very_long_text_is_estimated_by_samples(times: int) -> None:
-    """Its estimate is the sum of its parts, and takes as long for a text of ten times the length."""
+    """Its estimate is the sum of the estimates of its parts."""
     part = "The quick brown fox, aged 12345, jumps over the lazy dog.\n\n    An indent, an ünïcode 漢字. "
     some = estimate_output((TextBlock(part * 1_000),), "openai", "gpt-4o")
     long = estimate_output((TextBlock(part * times),), "openai", "gpt-4o")

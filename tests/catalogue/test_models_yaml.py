@@ -321,8 +321,10 @@ def test_argument_then_variable_then_folder(tmp_path: Path) -> None:
 
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="the argument names it"):
+    with pytest.raises(ConfigError, match="there is no such file"):
         load_configuration(tmp_path / "no.yaml", environ={})
+    with pytest.raises(ConfigError, match=r"is a folder, not a file$"):
+        find_models_file(tmp_path, {})
     with pytest.raises(ConfigError, match="INTERLINGUA_CONFIG names it"):
         load_configuration(environ={"INTERLINGUA_CONFIG": str(tmp_path / "no.yaml")})
 

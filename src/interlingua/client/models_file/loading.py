@@ -27,9 +27,10 @@ def find_models_file(path: str | Path | None, environ: Mapping[str, str]) -> Pat
     found = _place(path, environ)
     if found is None or found.is_file():
         return found
-    why = "the argument" if path is not None else VARIABLE
     if path is not None or environ.get(VARIABLE):
-        raise ConfigError(str(found), [Problem(0, f"there is no such file, but {why} names it")])
+        why = "is a folder, not a file" if found.is_dir() else "there is no such file"
+        named = "" if path is not None else f", but {VARIABLE} names it"
+        raise ConfigError(str(found), [Problem(0, why + named)])
     return None
 
 
