@@ -281,6 +281,13 @@ def test_an_answer_says_when_it_was_made(name: str, key: str) -> None:
     assert f'"{key}":0'.encode() not in stream
 
 
+def test_each_line_for_ollama_says_when_its_answer_was_made() -> None:
+    time = "2027-01-15T08:00:00Z"
+    assert writer(OLLAMA).write_whole(ANSWER).body["created_at"] == time
+    lines = [json.loads(line) for line in streamed(writer(OLLAMA)).splitlines()]
+    assert [line["created_at"] for line in lines] == [time] * 4
+
+
 def test_items_of_responses_have_ids_that_no_other_answer_has() -> None:
     output = writer(RESPONSES).write_whole(ANSWER).body["output"]
     assert [item["id"] for item in output] == ["rs_01ABC_0", "msg_01ABC_1", "fc_01ABC_2"]

@@ -75,8 +75,10 @@ class AnswerWriter:
         self.dialect, self.request, self.model, self.usage = dialect, request, model, usage
         self._codec, self._served, self._token = find(dialect), SERVED[dialect], id
         self._id = f"{self._served.id_prefix}{id}"
-        time_key = self._served.time_key
-        self._extras: dict[str, Json] = {} if time_key is None else {dialect: {time_key: created}}
+        served = self._served
+        self._extras: dict[str, Json] = (
+            {} if served.time_key is None else {dialect: {served.time_key: served.time(created)}}
+        )
         self._item_ids = ITEM_IDS.get(dialect, {})
         self._finished: list[tuple[Block, Block]] = []
         self._joining: Joining | None = None

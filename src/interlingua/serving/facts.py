@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from msgspec import Struct
+
+from ..types.base import Json
 
 __all__ = ["KEY_HEADERS", "SERVED", "Served", "find_key"]
 
@@ -29,7 +32,14 @@ class Served(Struct, frozen=True):
     id_prefix: str
     """The prefix of the ids of answers."""
     time_key: str | None = None
-    """The key of the time in an answer, in seconds."""
+    """The key of the time in an answer."""
+    time: Callable[[int], Json] = int
+    """Writes the time, from seconds."""
+
+
+def as_date(seconds: int) -> str:
+    """A time as RFC 3339 writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # fmt: off
@@ -39,7 +49,7 @@ SERVED: dict[str, Served] = {
     "openai-chat":        Served(SSE,    COMMENT, "x-request-id",     "chatcmpl-", "created"),
     "openai-responses":   Served(SSE,    COMMENT, "x-request-id",     "resp_",     "created_at"),
     "gemini":             Served(SSE,    BLANK,   "x-request-id",     ""),
-    "ollama":             Served(NDJSON, b"",     "x-request-id",     ""),
+    "ollama":             Served(NDJSON, b"",     "x-request-id",     "",          "created_at", as_date),
     "bedrock-converse":   Served(FRAMES, b"",     "x-amzn-requestid", ""),
 }
 """How a server answers in each dialect: framing, keep-alive, headers, ids."""

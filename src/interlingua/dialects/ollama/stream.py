@@ -256,13 +256,14 @@ class Encoder(GrammaticalEncoder):
     def __init__(self, request: Request | None = None) -> None:
         super().__init__()
         self.for_prompt = is_for_prompt(None, request)
-        self.model = ""
+        self.model, self.time = "", EPOCH
         self.queues = {key: Queue() for key in ("thinking", "content", "images", "tool_calls")}
         self.latest: dict[str, int] = {}  # by key, the block that was written last
         self.calls = 0
 
     def start(self, event: MessageStart) -> bytes:
         self.model = event.model or ""
+        self.time = event.extras.get(NAME, {}).get("created_at", EPOCH)
         return b""
 
     def open(self, event: Opener) -> bytes:
@@ -322,7 +323,7 @@ class Encoder(GrammaticalEncoder):
     def write_line(self, **slots: Json) -> bytes:
         """A line that is not the last one."""
         message: Wire = {"role": "assistant", "content": "", **slots}
-        return self.write({"model": self.model, "created_at": EPOCH, "message": message, "done": False})
+        return self.write({"model": self.model, "created_at": self.time, "message": message, "done": False})
 
     def write(self, wire: Wire) -> bytes:
         return encode_ndjson(dump(as_prompt_answer(wire) if self.for_prompt else wire))
@@ -335,7 +336,7 @@ class Encoder(GrammaticalEncoder):
         wire: Wire = {"context": whole["context"]} if "context" in whole else {}
         wire["message"] = {"role": "assistant", "content": ""}
         write_end(response, wire, marks(NAME, response), self.ledger)
-        wire |= {"created_at": wire.get("created_at", EPOCH), "done": True}
+        wire |= {"created_at": wire.get("created_at", self.time), "done": True}
         self.ended = True
         return before + self.write(wire)
 
