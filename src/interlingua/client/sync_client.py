@@ -221,7 +221,7 @@ class Client(Adapter):
         if call.uploads is not None and (steps := call.uploading(call.uploads, http.timeouts)) is not None:
             call.exchange = self._upload(steps, call)
             http = call.exchange.http(http.timeouts)
-        reply = self._network().send(call.signer(http) if call.signer else http, call.abort)
+        reply = self._send_signed(http, call)
         call.reply, call.chunks = reply, reply.chunks()
         call.read_head(reply.status, reply.headers)
 
@@ -234,12 +234,15 @@ class Client(Adapter):
                 return cast("Exchange", end.value)
             received = None
             if isinstance(step, HttpRequest):
-                received = self._receive(step, call.abort)
+                received = self._receive(step, call)
             else:
                 (self._sleep or call.abort.wait)(step)
 
-    def _receive(self, http: HttpRequest, abort: Abort) -> Received:
-        reply = self._network().send(http, abort)
+    def _send_signed(self, http: HttpRequest, call: _SyncCall) -> Reply:
+        return self._network().send(call.signer(http) if call.signer else http, call.abort)
+
+    def _receive(self, http: HttpRequest, call: _SyncCall) -> Received:
+        reply = self._send_signed(http, call)
         try:
             body = bytearray()
             for chunk in reply.chunks():
