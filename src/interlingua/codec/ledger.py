@@ -43,6 +43,9 @@ DEFAULTS: Wire = {
     "parallel": True,
     "prefix": False,
 }
+# Fields whose loss depends on their value.
+VARYING = frozenset(("role", *DEFAULTS))
+PLAIN = frozenset({str, int, float, bool})
 T = TypeVar("T")
 QUOTED = 60
 """How many characters of a name are quoted: a wire may have a long text in its place, which must not fill a log."""
@@ -107,11 +110,11 @@ class Ledger:
         """Declare the residue of other dialects in a value: it is not translated."""
         for name, residue in value.extras.items():
             if name != dialect:
-                for key in residue:
-                    if not is_blank(residue[key]):
-                        lost = residue[key]
-                        weight = _weight(key, lost, whole=not (path or self.where))
-                        self.lose("dropped", _untranslated(name, key, lost), *path, "extras", name, key, weight=weight)
+                for key, lost in residue.items():
+                    if not is_blank(lost):
+                        loss = _lost_residue((*self.where, *path), name, key, lost)
+                        if not self._has(loss):
+                            self.losses.append(loss)
 
     def lose_opaque(self, block: OpaqueBlock) -> None:
         """Declare a block that another dialect carried whole. The loss of an empty one has the weight form."""
@@ -166,6 +169,22 @@ def _relocated(path: str, places: Mapping[str, str]) -> str:
     return path
 
 
+def _lost_residue(place: tuple[str | int, ...], dialect: str, key: str, value: Json) -> Loss:
+    """The loss of a field of another dialect at ``place``, which is empty for a whole request or response."""
+    if not place and type(value) in PLAIN and key not in VARYING and len(key) <= QUOTED:
+        return _lost_field(dialect, key)
+    path = "/".join(map(str, (*place, "extras", dialect, key)))
+    return Loss(path, "dropped", _untranslated(dialect, key, value), _weight(key, value, whole=not place))
+
+
+@lru_cache(maxsize=256)
+def _lost_field(dialect: str, key: str) -> Loss:
+    """The loss of a plain value of a whole answer, cached: the same fields are lost in every answer of a provider."""
+    value = True
+    reason, weight = _untranslated(dialect, key, value), _weight(key, value, whole=True)
+    return Loss(f"extras/{dialect}/{key}", "dropped", reason, weight)
+
+
 def _untranslated(dialect: str, key: str, value: Json) -> str:
     if key == "role":
         return f"{dialect} had the role {str(value)[:QUOTED]!r} here, which interlingua does not know; sent as user"
@@ -213,8 +232,8 @@ def weigh(name: str, value: Any, weight: LossWeight) -> LossWeight:
 
 def is_blank(value: Json) -> bool:
     """Whether a value is null, an empty string, or holds nothing but such values."""
+    if value is None or type(value) in PLAIN:
+        return value is None or value == ""
     if is_dict(value):
         return all(map(is_blank, value.values()))
-    if is_list(value):
-        return all(map(is_blank, value))
-    return value is None or value == ""
+    return is_list(value) and all(map(is_blank, value))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from ..known_lists import KnownList
 from ..rows.source import Source
 
-__all__ = ["TYPES", "Fits", "Steps", "compile_check", "compile_ids", "condition"]
+__all__ = ["TYPES", "Fits", "Steps", "compile_check", "compile_pairs", "condition"]
 
 Fits = Callable[[Any], bool]
 Steps = Sequence[tuple[Sequence[str], str]]
@@ -61,12 +61,29 @@ def compile_check(tree: Tree) -> Fits:
     return source.compile("fits", "body")
 
 
-def compile_ids(paths: Steps, hosted: str) -> Callable[[Any], list[str]]:
-    """Make the function that finds the ids in a turn, without those of the server's own calls (key ``hosted``)."""
-    source = Source("")
-    source.line("found = []")
+def compile_pairs(calls: Steps, results: Steps, hosted: str) -> Callable[[Any], bool]:
+    """Make the function that checks that every result follows its call, and that calls before later turns have results.
+
+    Calls and results of the server's own tools have the key ``hosted`` and are not checked.
+    """
+    source = Source("return False")
+    source.line("called, answered, last = set(), set(), set()")
+    source.line("for turn in turns:")
+    source.depth = 2
+    source.line("ids = []")
+    _write_ids(source, calls, hosted, "ids.append(id)")
+    source.line("if not ids: last.clear()")
+    source.line("else: called.update(ids); last.update(ids)")
+    _write_ids(source, results, hosted, "if id not in called: return False", "answered.add(id)")
+    source.depth = 1
+    source.line("return not called or called <= answered | last")
+    return source.compile("pairs", "turns")
+
+
+def _write_ids(source: Source, paths: Steps, hosted: str, *use: str) -> None:
+    """Add code that runs the lines ``use`` for each id in a turn, except for objects that have the key ``hosted``."""
+    depth = source.depth
     for (first, *steps), key in paths:
-        source.depth = 1
         value = "turn"
         _write_condition(source, first, value)
         for step in steps:
@@ -81,10 +98,11 @@ def compile_ids(paths: Steps, hosted: str) -> Callable[[Any], list[str]]:
                 source.line(f"{inner} = {value}[{step!r}]")
             value = inner
         apart = f" and {value}.get({hosted!r}) is None" if hosted else ""
-        source.line(f"if isinstance({value}, dict) and (id := {value}.get({key!r})){apart}: found.append(id)")
-    source.depth = 1
-    source.line("return found")
-    return source.compile("ids", "turn")
+        source.line(f"if isinstance({value}, dict) and (id := {value}.get({key!r})){apart}:")
+        source.depth += 1
+        for line in use:
+            source.line(line)
+        source.depth = depth
 
 
 def _write_condition(source: Source, step: str, item: str) -> None:
@@ -135,12 +153,18 @@ def _write_row(source: Source, row: Row, value: str) -> None:
 
 def _write_fields(source: Source, place: Tree, value: str, level: int) -> None:
     """Add code that checks fields. One that is missing counts as null, unless a row needs a field that may be null."""
-    field, get = f"v{level}", f"get{level}"
+    field, get, depth = f"v{level}", f"get{level}", source.depth
     source.line(f"{get} = {value}.get")
     for name, inner in place.fields.items():
-        absent = ", MISSING" if any(row.needed and type(None) in _types(row) for _, row in inner.rows) else ""
-        source.line(f"{field} = {get}({name!r}{absent})")
+        if any(row.needed for _, row in inner.rows):
+            absent = ", MISSING" if any(row.needed and type(None) in _types(row) for _, row in inner.rows) else ""
+            source.line(f"{field} = {get}({name!r}{absent})")
+        else:
+            source.line(f"if {name!r} in {value}:")
+            source.depth += 1
+            source.line(f"{field} = {value}[{name!r}]")
         _write(source, inner, field, level)
+        source.depth = depth
 
 
 def _write_items(source: Source, place: Tree, value: str, level: int) -> None:

@@ -19,7 +19,7 @@ from ...errors import InvalidRequestError
 from ...types.base import Json
 from ..json import Wire, is_dict, is_list
 from ..rows.source import MISSING
-from .quick_check import TYPES, Fits, Steps, compile_check, compile_ids, condition
+from .quick_check import TYPES, Fits, Steps, compile_check, compile_pairs, condition
 
 __all__ = ["Check", "Complaint", "Pairs", "Path", "Requirements", "brackets", "dots"]
 
@@ -135,17 +135,23 @@ class Pairing:
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
         self.calls, self.results = _split(pairs.calls), _split(pairs.results)
-        self.calls_in, self.results_in = compile_ids(self.calls, pairs.hosted), compile_ids(self.results, pairs.hosted)
+
+    @cached_property
+    def _fits(self) -> Fits:
+        return compile_pairs(self.calls, self.results, self.pairs.hosted)
+
+    def is_fine(self, body: Wire) -> bool:
+        """Whether nothing is to complain about."""
+        turns = body.get(self.pairs.history)
+        return not is_list(turns) or self.pairs.stored(body) or self._fits(turns)
 
     def complaints(self, body: Wire) -> Iterator[Complaint]:
-        turns = body.get(self.pairs.history)
-        if not is_list(turns) or self.pairs.stored(body):
-            return
+        """What is wrong, after ``is_fine`` has found that something is."""
         called: dict[str, int] = {}  # the index of the turn of each call
         last: Set[str] = NONE
         answered: set[str] = set()
-        for index, turn in enumerate(turns):
-            calls, results = self.calls_in(turn), self.results_in(turn)
+        for index, turn in enumerate(body[self.pairs.history]):
+            calls, results = self._ids(turn, self.calls), self._ids(turn, self.results)
             for id in calls:
                 called[id] = index
             last = last | set(calls) if calls else NONE
@@ -155,7 +161,14 @@ class Pairing:
             answered.update(results)
         if not called.keys() <= answered | last:
             id = next(id for id in called if id not in answered and id not in last)
+            turns = body[self.pairs.history]
             yield Complaint(self._place(turns[called[id]], called[id], self.calls, id), "no result", got=id)
+
+    def _ids(self, turn: Json, paths: Steps) -> list[str]:
+        """The ids in a turn, without those of the server's own tools."""
+        hosted = self.pairs.hosted
+        found = [(inner, key) for steps, key in paths for _, inner in _walk([turn], steps, ()) if is_dict(inner)]
+        return [inner[key] for inner, key in found if inner.get(key) and (not hosted or inner.get(hosted) is None)]
 
     def _place(self, turn: Json, index: int, paths: Steps, id: str) -> Path:
         """The path of an id; the last one of several."""
@@ -244,7 +257,9 @@ class Requirements:
         if not is_dict(body):
             return False
         body = self._usual(body)
-        return self._fits(body) and next(self._beyond(body), None) is None
+        if not self._fits(body) or next(iter(self._more(body)), None) is not None:
+            return False
+        return self._pairing is None or self._pairing.is_fine(body)
 
     def complaints(self, body: Json) -> Iterator[Complaint]:
         """What is wrong, in the order of the rows."""
@@ -259,7 +274,7 @@ class Requirements:
     def _beyond(self, body: Wire) -> Iterator[Complaint]:
         """What is wrong even if every field is what it should be."""
         yield from self._more(body)
-        if self._pairing is not None:
+        if self._pairing is not None and not self._pairing.is_fine(body):
             yield from self._pairing.complaints(body)
 
 
