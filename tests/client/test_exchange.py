@@ -43,7 +43,10 @@ def exchange(name: str, settings: AdapterConfig | None = None, *, stream: bool =
 
 def read(made: Exchange, status: int, kind: str, *chunks: bytes, **headers: str) -> tuple[AnswerReader, list[Any]]:
     reading = made.read(status, {"content-type": kind, **headers})
-    events = [event for chunk in chunks for event in reading.feed(chunk)]
+    events: list[Any] = []
+    for chunk in chunks:
+        events += reading.feed(chunk)
+        reading = reading.successor or reading
     return reading, [*events, *reading.end()]
 
 

@@ -163,6 +163,8 @@ class Call:
         reader = self._reader
         assert reader is not None
         events = reader.feed(chunk)
+        if reader.successor is not None:
+            self._reader = reader = reader.successor
         if reader.response is not None:
             self._last_events, self.over = events, True
             return ()

@@ -25,7 +25,7 @@ from ..codec.tools.offered_tools import calls_as_declared
 from ..types.base import Json
 from ..types.blocks import Block, Citation, RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from ..types.capabilities import Target
-from ..types.events import CitationDelta, Event, TextDelta, ThinkingDelta, ToolUseInputDelta, UsageUpdate
+from ..types.events import CitationDelta, Event, ToolUseInputDelta, UsageUpdate
 from ..types.loss import Encoded
 from ..types.messages import Message
 from ..types.request import Request
@@ -284,7 +284,7 @@ class BlockEncoder(SerialEncoder):
 
     answers: ClassVar[Answers]
     citations: ClassVar[Table]
-    delta_writers: ClassVar[Mapping[type[Delta], Callable[[str], Wire]]]
+    delta_writers: ClassVar[Mapping[type[Delta], Callable[[Any], Wire]]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -298,16 +298,12 @@ class BlockEncoder(SerialEncoder):
         """The event that adds a wire delta to the block being written."""
 
     def write_delta(self, event: Delta) -> bytes:
-        match event:
-            case TextDelta() | ThinkingDelta():
-                return self.write_piece(self.delta_writers[type(event)](event.text))
-            case ToolUseInputDelta() if isinstance(self.block, ToolUseBlock) and self.block.kind == "json":
-                return self.write_piece(self.delta_writers[ToolUseInputDelta](event.partial_json))
-            case CitationDelta():
-                self.cited += 1
-                return self.write_citation(event.citation)
-            case _:
-                return b""
+        if type(event) is CitationDelta:
+            self.cited += 1
+            return self.write_citation(event.citation)
+        if type(event) is ToolUseInputDelta and not (type(self.block) is ToolUseBlock and self.block.kind == "json"):
+            return b""
+        return self.write_piece(self.delta_writers[type(event)](event))
 
     def write_citation(self, citation: Citation) -> bytes:
         wire = self.citations.write(citation, Ledger())  # losses are declared when its block ends

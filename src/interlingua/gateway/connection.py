@@ -48,7 +48,8 @@ class Connection(asyncio.Protocol):
         self._current: tuple[Inbound, Answer] | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_paused = self._is_ending = self._is_same_request = False
-        self._drained: asyncio.Future[None] | None = None
+        self.drained: asyncio.Future[None] | None = None
+        """The future to await while the client reads too slowly; None if it keeps up."""
         self._idle_since = self._loop.time()
 
     # ---------------------------------------------------------------------------------------------------- the transport
@@ -70,10 +71,10 @@ class Connection(asyncio.Protocol):
                 self._task.cancel()
 
     def pause_writing(self) -> None:
-        self._drained = self._loop.create_future()
+        self.drained = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        drained, self._drained = self._drained, None
+        drained, self.drained = self.drained, None
         if drained is not None and not drained.done():
             drained.set_result(None)
 
@@ -253,11 +254,6 @@ class Connection(asyncio.Protocol):
         """Send some bytes, unless the client has gone."""
         if not self._transport.is_closing():
             self._transport.write(data)
-
-    @property
-    def drained(self) -> asyncio.Future[None] | None:
-        """The future to await while the client reads too slowly; None if it keeps up."""
-        return self._drained
 
 
 @lru_cache(maxsize=1024)

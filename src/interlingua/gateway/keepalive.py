@@ -42,19 +42,17 @@ class KeepAlive:
         """Send a chunk."""
         self._last = self._loop.time()
         self._is_between = chunk.endswith((b"\n\n", b"\n\r\n"))
-        self._send(chunk)
-
-    def _send(self, chunk: bytes) -> None:
-        if not self._answer.started:
-            self._answer.start(200, self._head or {})
-        self._answer.write(chunk)
+        answer = self._answer
+        if not answer.started:
+            answer.start(200, self._head or {})
+        answer.write(chunk)
 
     def _check(self) -> None:
         """Send a pause if nothing was sent for long, then set the timer again. One timer serves the whole stream."""
         silent = self._loop.time() - self._last
         if silent >= self._seconds:
-            silent = 0.0
-            self._last = self._loop.time()
+            silent, self._last = 0.0, self._loop.time()
             if self._is_between and self._answer.drained is None:
-                self._send(self._pause)
+                self.write(self._pause)
+                self._is_between = True
         self._timer = self._loop.call_later(self._seconds - silent, self._check)

@@ -38,6 +38,8 @@ class AnswerReader:
 
     response: Response | None = None
     error: AdapterError | None = None
+    successor: AnswerReader | None = None
+    """The reader that has taken over, after it was seen what the answer is."""
 
     def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
         self.exchange, self.status, self.headers = exchange, status, headers
@@ -199,37 +201,27 @@ class StreamReader(AnswerReader):
 class StreamOrJsonReader(JsonReader):
     """Reads a stream, or JSON in its place: a whole answer, an error, or a stream written as JSON lines.
 
-    The first byte decides, because content types are often wrong: no event line and no frame begins with a brace.
+    The first byte decides, because content types are often wrong: no event line and no frame begins with a brace. A
+    stream is read by its successor.
     """
 
-    def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
-        super().__init__(exchange, status, headers)
-        self._stream: StreamReader | None = None
-
     def feed(self, chunk: bytes) -> list[Event]:
-        stream = self._stream
-        if stream is None and not self.chunks and chunk.lstrip()[:1] not in (b"{", b""):
-            stream = self._stream = StreamReader(self.exchange, self.status, self.headers)
-        if stream is not None:
-            events = stream.feed(chunk)
-            if stream.response is not None:
-                self.response, self.error = stream.response, stream.error
-            return events
+        if not self.chunks and chunk.lstrip()[:1] not in (b"{", b""):
+            self.successor = StreamReader(self.exchange, self.status, self.headers)
+            return self.successor.feed(chunk)
         return super().feed(chunk) if self.chunks or chunk.strip() else []  # blank lines may come before either
 
     def end(self, error: AdapterError | None = None) -> list[Event]:
         if self.response is not None:
             return []
         body = b"".join(self.chunks)
-        events: list[Event] = []
-        if self._stream is None:
-            if error is None and (read := self._read_json(body)) is not None:
-                return read
-            self._stream = StreamReader(self.exchange, self.status, self.headers)
-            if b"\n" in body.strip():  # JSON lines; else it is half a JSON value, a cut answer in any framing
-                events = self._stream.feed(body)
-        events = [*events, *self._stream.end(error)]
-        self.response, self.error = self._stream.response, self._stream.error
+        if error is None and (read := self._read_json(body)) is not None:
+            return read
+        stream = StreamReader(self.exchange, self.status, self.headers)
+        # JSON lines are a stream; anything else is half a JSON value, a cut answer in any framing
+        events = stream.feed(body) if b"\n" in body.strip() else []
+        events += stream.end(error)
+        self.response, self.error = stream.response, stream.error
         return events
 
     def _read_json(self, body: bytes) -> list[Event] | None:

@@ -108,11 +108,13 @@ class Http1Reply(TimedReply):
         chunks = self._chunks
         if not chunks:
             return b""
-        self._chunks = []
         if self._size > BUFFER:
             self._owner.resume_reading()
         self._size = 0
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if len(chunks) == 1:
+            return chunks.pop()
+        self._chunks = []
+        return b"".join(chunks)
 
     async def drain(self) -> None:
         if not self.is_complete:
@@ -141,14 +143,15 @@ class Http1Reply(TimedReply):
 
     def hand_on(self) -> None:
         """Pass on what was fed. The connection calls it once for all that it received together."""
-        if self._write is None or self._waiter is None or self._waiter.done() or not self._chunks:
+        write, waiter = self._write, self._waiter
+        if write is None or waiter is None or waiter.done() or not self._chunks:
             return
         if self.timed.patience is not None:
             self.timed.wait()
         try:
-            behind = self._write(self._take())
+            behind = write(self._take())
         except Exception as error:  # noqa: BLE001  # an error of ``write``, raised where ``pour`` waits
-            self._waiter.set_exception(error)
+            waiter.set_exception(error)
             self._waiter = None
         else:
             if behind is not None:

@@ -27,7 +27,7 @@ from ...types.words import StopReason
 from ..base import SHAPE_ERRORS, StreamEncoder
 from ..history.incomplete import LIMITS
 from ..ledger import Ledger
-from .grammar import StreamGrammar
+from .grammar import DELTAS, StreamGrammar
 
 __all__ = ["Closer", "Delta", "GrammaticalEncoder", "Opener"]
 
@@ -73,9 +73,9 @@ class GrammaticalEncoder(StreamEncoder):
 
     def write_event(self, event: Event) -> bytes:
         """The bytes of one legal event."""
+        if type(event) in DELTAS:  # nearly all events
+            return self.delta(cast("Delta", event))
         match event:
-            case TextDelta() | ThinkingDelta() | CitationDelta() | ToolUseInputDelta():
-                return self.delta(event)
             case MessageStart():
                 return self.start(event)
             case BlockStart() | ToolUseStart():

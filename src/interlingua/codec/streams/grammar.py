@@ -66,18 +66,24 @@ KINDS: dict[type, str] = {TextBlock: "text", RefusalBlock: "refusal", ThinkingBl
 class StreamGrammar:
     """Checks one stream, event by event; an illegal event raises ``ParseError`` and changes nothing."""
 
-    __slots__ = ("blocks", "state")
+    __slots__ = ("_index", "_kind", "blocks", "state")
 
     def __init__(self) -> None:
         self.state = "idle"
         self.blocks: list[str] = []
+        self._kind: type | None = None  # of the event before, if it was a delta
+        self._index: int = -1
 
     def check(self, event: Event) -> None:
         """Check one event and change the state; raise ``ParseError`` if the event is illegal now."""
         kind = type(event)
-        if kind in DELTAS and self.state == "open":  # nearly all events, and they change nothing
+        if kind is self._kind and event.index == self._index:  # type: ignore[union-attr]  # nearly all events
+            return
+        self._kind = None
+        if kind in DELTAS and self.state == "open":  # deltas change nothing
             index: int = event.index  # type: ignore[union-attr]
             if 0 <= index < len(self.blocks) and kind in BLOCK[self.blocks[index]]:
+                self._kind, self._index = kind, index
                 return
         after = STREAM[self.state].get(kind)
         if after is None:

@@ -57,9 +57,9 @@ def read_response(
 class Encoder(claude.BlockEncoder):
     answers, citations = ANSWERS, CITATIONS
     delta_writers = {
-        TextDelta: lambda text: {"type": "text_delta", "text": text},
-        ThinkingDelta: lambda text: {"type": "thinking_delta", "thinking": text},
-        ToolUseInputDelta: lambda text: {"type": "input_json_delta", "partial_json": text},
+        TextDelta: lambda event: {"type": "text_delta", "text": event.text},
+        ThinkingDelta: lambda event: {"type": "thinking_delta", "thinking": event.text},
+        ToolUseInputDelta: lambda event: {"type": "input_json_delta", "partial_json": event.partial_json},
     }
 
     def __init__(self, request: Request | None = None) -> None:

@@ -55,9 +55,9 @@ NO_FIELD = f"a stream of {NAME} has no such field"
 class Encoder(claude.BlockEncoder):
     answers, citations = ANSWERS, CITATIONS
     delta_writers = {
-        TextDelta: lambda text: {"text": text},
-        ThinkingDelta: lambda text: {"reasoningContent": {"text": text}},
-        ToolUseInputDelta: lambda text: {"toolUse": {"input": text}},
+        TextDelta: lambda event: {"text": event.text},
+        ThinkingDelta: lambda event: {"reasoningContent": {"text": event.text}},
+        ToolUseInputDelta: lambda event: {"toolUse": {"input": event.partial_json}},
     }
 
     def start(self, event: MessageStart) -> bytes:
