@@ -19,8 +19,9 @@ from msgspec.structs import fields
 
 from gateway.asking import CLAUDE, body_of, judge
 from gateway.raw_http import fetch
-from interlingua import ConfigError, InvalidRequestError, ProviderManager
+from interlingua import ConfigError, InvalidRequestError, ProviderManager, Request
 from interlingua.cli.app import main
+from interlingua.client.adapter import Adapter
 from interlingua.gateway import serve
 from interlingua.gateway.admission import Key, hash_key
 from interlingua.gateway.choose import find_route
@@ -99,6 +100,26 @@ def test_with_a_key_of_a_provider_it_serves_that_providers_models() -> None:
         assert state.admission.find([made]) is not None
         state.replace(Snapshot())
     assert [model.name for model in state.list_models(None)][:1][0].startswith("openai:")
+
+
+def test_it_is_warm_before_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    warmed: list[tuple[str, str | None]] = []
+    real = Adapter.exchange
+
+    def noted(self: Adapter, request: Request, *, stream: bool) -> Any:
+        warmed.append((self.name, request.model))
+        return real(self, request, stream=stream)
+
+    monkeypatch.setattr(Adapter, "exchange", noted)
+    routes = {
+        "a": Route(("openai:gpt-5", "openai:gpt-5-mini")),
+        "b": Route("anthropic:claude-x"),
+        "c": Route("nobody:m"),
+    }
+    keys = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
+    state_for(keys, routes=routes).warm_up()
+    assert warmed == [("openai", "gpt-5"), ("anthropic", "claude-x")]
+    state_for({}, routes=routes).warm_up()  # without their keys, the calls themselves say what is missing
 
 
 def test_other_machines_are_let_in_with_keys_only() -> None:

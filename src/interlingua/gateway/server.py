@@ -184,6 +184,7 @@ def serve(state: State, announce: Callable[[str], object], read: Read | None = N
         reason = f"cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}"
         raise StartError(f"{reason}; choose another with --host and --port (0 takes a free port)", 1) from None
     host, port = sockets[0].getsockname()[:2]
+    state.warm_up()
     announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
     calm_collector()
     if len(sockets) == 1:

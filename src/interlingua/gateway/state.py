@@ -7,16 +7,23 @@ import os
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import json
 
 from ..agent.routing import Router
+from ..client.adapter import Adapter
 from ..client.manager import ProviderManager
+from ..errors import AdapterError
 from ..models.pricing import Pricing
 from ..serving import Listed
 from ..types.loss import LossWeight
+from ..types.messages import Message
+from ..types.request import Request
+from ..types.usage import TokenUsage
+from ..types.words import Role
 from . import carry, receipts
 from .admission import Admission, Key
 from .carry import Envelopes, Vault
@@ -75,6 +82,21 @@ class State:
         self.admission.replace(snapshot.keys or self.generated_keys)
         self.manager.refresh()
         self.pricing = Pricing(self.manager.configuration.prices)
+
+    def warm_up(self) -> None:
+        """Load what the first calls would wait for: the HTTP client, prices, and for each provider of the routes its
+        codec and the facts of its first model."""
+        import_module("..client.transport.aio", __package__)
+        names = [name for route in self.snapshot.routes.values() for name in route.names] or self._usable_models()
+        done = set[str]()
+        for name in names:
+            with suppress(AdapterError, ValueError):  # a call to this model will say what is wrong
+                id, model = self.manager.locate(name)
+                adapter = self.manager.get_adapter(id)
+                if id not in done and isinstance(adapter, Adapter):
+                    done.add(id)
+                    adapter.exchange(Request((Message(Role.user, "?"),), model), stream=True)
+                    self.pricing.cost(TokenUsage(), id, model or "")
 
     def note(self, receipt: Receipt, key: Key | None) -> None:
         """Keep the receipt of a call, and count the call."""
