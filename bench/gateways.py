@@ -35,7 +35,7 @@ __all__ = ["FLOOR_BODY", "Gateways", "cost", "running"]
 
 KEY = "sk-bench"  # what the load generator sends
 ROUNDS = 4
-REQUESTS, AT_ONCE = 3000, 16
+REQUESTS, AT_ONCE = 3000, 32  # at once: as many as in the harness beside the floors
 STREAMS, STREAMS_AT_ONCE = 20, 10
 EVENTS = 300  # of one stream of the mock
 MANY, MANY_GAP = 1000, 500_000

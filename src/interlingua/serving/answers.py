@@ -20,7 +20,16 @@ from ..dialects import dialect as find
 from ..errors import AdapterError
 from ..types.base import Json, unchecked_copy
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from ..types.events import BlockComplete, BlockStart, Event, MessageComplete, MessageStart, ToolUseEnd, ToolUseStart
+from ..types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
 from ..types.loss import Encoded, Loss
 from ..types.messages import Origin
 from ..types.request import Request
@@ -112,6 +121,8 @@ class AnswerWriter:
 
     def feed(self, event: Event) -> bytes:
         """The bytes of an event; often empty."""
+        if type(event) is TextDelta and self._array is None:  # nearly all events
+            return self._encoder.feed(event if self._joining is None else self._joining.text(event))
         if type(event) is MessageStart:
             self._joining = self._joining_for(event.origin)
         events = (event,) if self._joining is None else self._joining.events(event)

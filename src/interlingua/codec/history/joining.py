@@ -162,13 +162,17 @@ class Joining:
         placed = _joined(response.content, self._dialect, self._join, self._ledger)
         return replace(response, content=tuple([block for _, block in placed]))
 
+    def text(self, event: TextDelta) -> TextDelta:
+        """The event to write for a piece of text."""
+        place = event.index if self._join == "apart" else self._places[event.index]
+        return event if place == event.index else replace(event, index=place)
+
     def events(self, event: Event) -> Sequence[Event]:
         """The events to write for an event."""
         if self._join == "apart":
             return (event,)
-        if type(event) is TextDelta:  # nearly all events
-            place = self._places[event.index]
-            return (event if place == event.index else self._placed(event, place),)
+        if type(event) is TextDelta:
+            return (self.text(event),)
         if isinstance(event, BlockStart | ToolUseStart):
             return self._opened(event)
         if isinstance(event, BlockComplete | ToolUseEnd):
