@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import json
+from msgspec.structs import replace
 
 from ..agent.routing import Router
 from ..client.adapter import Adapter
@@ -119,7 +120,7 @@ class State:
         if receipt.billed is None or receipt.usage is None:
             return
         receipt.cost_usd = self.pricing.cost(receipt.usage, *receipt.billed).cost_usd
-        receipt.billed = None
+        receipt.billed, receipt.usage = None, replace(receipt.usage, raw=None)  # only the price needed the details
         if receipt.cost_usd and is_own:
             self.metrics.add("interlingua_cost_usd_total", receipt.cost_usd)
 
