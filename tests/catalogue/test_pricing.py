@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -12,8 +13,9 @@ import pytest
 
 from interlingua import Message, Origin, Response, TextBlock, TokenUsage
 from interlingua.codec.saving import from_json, to_json
+from interlingua.models.catalogue import prices as module
 from interlingua.models.catalogue.layers import GENAI_NAMES, FetchedModels
-from interlingua.models.catalogue.prices import GenaiPriceTable, ModelsDevPrices, OwnPrices, Price, Rates
+from interlingua.models.catalogue.prices import Billed, GenaiPriceTable, ModelsDevPrices, OwnPrices, Price, Rates
 from interlingua.models.pricing import Cost, Pricing, detailed_usage, reprice
 from recorded_usage import FILES, Heard, heard
 from shared_data import needs_shared
@@ -93,6 +95,21 @@ def test_as_genai_prices_says(provider: str, model: str, usage: TokenUsage) -> N
     expected = genai.calc_price(theirs, model, provider_id=provider, genai_request_timestamp=AT).total_price
     ours = PRICING.cost(usage, {"x-ai": "xai"}.get(provider, provider), model, at=AT)
     assert ours.cost_usd == pytest.approx(float(expected), abs=1e-12)
+
+
+def test_rates_that_are_read_once_cost_the_same_for_every_model() -> None:
+    table, package = GenaiPriceTable(), module._genai()
+    fast = 0
+    for provider in package.data_snapshot.get_snapshot().providers:
+        for model in provider.models:
+            for usage, tier, at in product(USAGES, (None, "default", "priority"), (AT, AT.replace(year=2024))):
+                billed = Billed(usage=usage, service_tier=tier, at=at)
+                ours = table.cost(provider.id, model.id, billed)
+                assert ours == table._calculated(package, provider.id, model.id, billed), (model.id, tier, at)
+            listed = table._listed(package, provider.id, model.id)
+            if listed is not None:  # some of its models it does not find itself
+                fast += listed.rates_at(AT) is not None and "default" not in listed.tiers
+    assert fast > 1500
 
 
 # The names of the protocol in genai-prices, in the order to try.

@@ -6,13 +6,13 @@ A table returns a cost, or None if it does not know the price: an unknown price 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -197,11 +197,11 @@ class GenaiPriceTable:
     """The prices of the package ``genai-prices`` (extra ``prices``); an empty table if it is not installed.
 
     ``Billed.at`` chooses between prices that changed over time; the default is today's. The package's own calculation
-    takes as long as all our work for a call, so the rates of a model with one plain price are read once and kept.
+    takes as long as a third of a call through the gateway, so the rates of plain prices are read once and kept.
     """
 
     def __init__(self) -> None:
-        self._rates: dict[tuple[str, str], _Listed] = {}
+        self._rates: dict[tuple[str, str], _Listed | None] = {}
         self._snapshot: Any = None
 
     @property
@@ -213,19 +213,24 @@ class GenaiPriceTable:
         if genai is None:
             return None
         listed = self._listed(genai, GENAI_NAMES.get(provider, provider), model)
-        if listed is UNLISTED:
+        if listed is None:
             return None
-        if listed.rates is not None and billed.service_tier not in listed.tiers and _is_plain(billed):
-            return listed.rates.cost(billed)
+        if billed.service_tier not in listed.tiers and _is_plain(billed):
+            rates = listed.rates_at(billed.at)
+            if rates is not None:
+                return rates.cost(billed)
         return self._calculated(genai, provider, model, billed)
 
-    def _listed(self, genai: Any, provider: str, model: str) -> _Listed:
+    def _listed(self, genai: Any, provider: str, model: str) -> _Listed | None:
         snapshot = genai.data_snapshot.get_snapshot()
         if snapshot is not self._snapshot:
             self._snapshot, self._rates = snapshot, {}
-        found = self._rates.get((provider, model))
-        if found is None:
-            found = self._rates[provider, model] = _listed(snapshot, provider, model)
+        key = provider, model
+        if key in self._rates:
+            return self._rates[key]
+        found = _listed(snapshot, provider, model)
+        if len(self._rates) < MOST_REMEMBERED:
+            self._rates[key] = found
         return found
 
     def _calculated(self, genai: Any, provider: str, model: str, billed: Billed) -> Decimal | None:
@@ -259,33 +264,44 @@ PLAIN = {
     "cache_write_mtok": "cache_write",
     "output_reasoning_mtok": "reasoning",
 }
-OTHER_UNITS = ("audio", "image", "video", "web_search", "1h", "5m")
+OTHER_UNITS = ("audio", "image", "video", "web_search", "storage_search", "1h", "5m")
 """Parts of other keys, which price counts that a plain bill does not have."""
 
 
-class _Listed(NamedTuple):
-    """A model in genai-prices: its rates, if its price is plain, and the service tiers with other prices."""
+class _Listed:
+    """A model in genai-prices: the rates of its plain prices, and the service tiers with other prices."""
 
-    rates: Rates | None = None
-    tiers: frozenset[str] = frozenset()
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        listed = model.prices
+        self._is_dated = type(listed) is list
+        prices: Iterable[Any] = [dated.prices for dated in listed] if self._is_dated else [listed]
+        self._rates = {id(price): _plain_rates(price) for price in prices}
+        variants: Iterable[Any] = model.price_variants or ()
+        named = {word for variant in variants if _prices_in(variant.prices) for word in variant.when.values()}
+        self.tiers = frozenset(named | {"batch"})
+
+    def rates_at(self, at: datetime | None) -> Rates | None:
+        """The rates at a time, if the price is plain then; the default is now."""
+        price = self._model.get_prices(at or datetime.now(UTC)) if self._is_dated else self._model.prices
+        return self._rates[id(price)]
 
 
-UNLISTED = _Listed()
-
-
-def _listed(snapshot: Any, provider: str, model: str) -> _Listed:
+def _listed(snapshot: Any, provider: str, model: str) -> _Listed | None:
     try:
-        _, found = snapshot.find_provider_model(model, None, provider, None)
+        return _Listed(snapshot.find_provider_model(model, None, provider, None)[1])
     except LookupError:
-        return UNLISTED
-    variants: Iterable[Any] = found.price_variants or ()
-    tiers = {word for variant in variants for word in variant.when.values()}
-    return _Listed(_plain_rates(found), frozenset(tiers | {"batch"}))
+        return None
 
 
-def _plain_rates(found: Any) -> Rates | None:
-    fields: dict[str, Any] = getattr(found.prices, "__dict__", None) or {}
-    prices = {key: value for key, value in fields.items() if value is not None}
+def _prices_in(price: Any) -> dict[str, Any]:
+    """The prices that are set in a price of genai-prices, by their keys."""
+    fields = cast("dict[str, Any]", vars(price))
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _plain_rates(price: Any) -> Rates | None:
+    prices = _prices_in(price)
     rest = [key for key in prices if key not in PLAIN and not any(unit in key for unit in OTHER_UNITS)]
     plain = {name: prices[key] for key, name in PLAIN.items() if key in prices}
     if rest or {"input", "output"} - set(plain):
