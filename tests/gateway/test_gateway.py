@@ -641,7 +641,7 @@ def test_the_cost_is_told_in_the_receipt_and_counted_once(client: str, stream: b
         running.state.pricing = Pricing({f"openai-chat:{MODEL}": price})
         path, body = asking(client, stream=stream)
         fetch(running.url, path, {**body, "stream_options": {"include_usage": True}} if client == CHAT else body)
-        id = running.state.receipts.all()[0].id
+        id = next(iter(running.state.receipts._newest))
         receipt = fetch(running.url, f"/receipts/{id}").json()
         assert receipt["cost_usd"] == receipt["usage"]["input_tokens"] > 0
         for _ in range(2):

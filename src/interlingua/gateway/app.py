@@ -120,7 +120,6 @@ class Gateway:
         found = self.state.receipts.find(id, None if key is None else key.name)
         if found is None:
             raise InvalidRequestError("there is no such receipt; they are kept for an hour", provider_status=NOT_FOUND)
-        self.state.price(found, is_own=found in self.state.receipts)
         answer.send(200, JSON, msgspec.json.encode(found.as_json()))
 
     def _refuse(self, answer: Answer, error: AdapterError, dialect: str) -> None:

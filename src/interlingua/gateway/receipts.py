@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Attempt", "Receipt", "Receipts"]
 
 SECONDS, MOST = 3600.0, 10_000
-NEWEST, TOGETHER = 500, 50
-"""The newest 500 receipts are kept as objects. Older ones are kept as JSON, 50 in a piece, which needs a tenth of the
+NEWEST, TOGETHER = 50, 50
+"""The newest 50 receipts are kept as objects. Older ones are kept as JSON, 50 in a piece, which needs a tenth of the
 memory."""
 KIND = "receipt"
 
@@ -50,7 +50,7 @@ class Receipt(Struct, omit_defaults=True):
     usage: TokenUsage | None = None
     cost_usd: float | None = None
     billed: tuple[str, str] | None = None
-    """Provider and model whose price was not looked up yet: the lookup takes longer than the rest of a call."""
+    """Provider and model whose price is to be looked up, after the answer."""
 
     def as_json(self) -> dict[str, Json]:
         """The receipt as ``/receipts/{id}`` answers it."""
@@ -83,16 +83,8 @@ class Receipts:
 
     shared: Shared | None = None
 
-    def __init__(
-        self,
-        clock: Callable[[], float],
-        finish: Callable[[Receipt], object],
-        *,
-        seconds: float = SECONDS,
-        most: int = MOST,
-    ) -> None:
-        """``finish`` is called with each receipt before it becomes JSON and can no longer be changed."""
-        self._clock, self._finish, self._seconds, self._most = clock, finish, seconds, most
+    def __init__(self, clock: Callable[[], float], *, seconds: float = SECONDS, most: int = MOST) -> None:
+        self._clock, self._seconds, self._most = clock, seconds, most
         self._newest: dict[str, Kept] = {}
         self._packed: deque[Packed] = deque()
 
@@ -108,8 +100,6 @@ class Receipts:
     def _pack(self, now: float) -> None:
         """Turn the oldest receipts into JSON, and forget those that are too old or too many."""
         oldest = [self._newest.pop(id) for id in list(islice(self._newest, TOGETHER))]
-        for _, _, receipt in oldest:
-            self._finish(receipt)
         packed = self._packed
         packed.append(Packed(oldest[-1][0], json.encode(oldest)))
         while packed and (len(packed) * TOGETHER > self._most - NEWEST or packed[0].at <= now - self._seconds):
@@ -133,16 +123,3 @@ class Receipts:
                     if kept[2].id == id:
                         return kept
         return None
-
-    def __contains__(self, receipt: Receipt) -> bool:
-        """Whether this process has the receipt."""
-        return receipt.id in self._newest or self._find_packed(receipt.id) is not None
-
-    def newest(self) -> list[Receipt]:
-        """The receipts that are kept as objects and can still be changed."""
-        return [receipt for _, _, receipt in self._newest.values()]
-
-    def all(self) -> list[Receipt]:
-        """All receipts of this process."""
-        packed = [receipt for packed in self._packed for _, _, receipt in _read(packed.data)]
-        return [*packed, *self.newest()]

@@ -66,7 +66,7 @@ class State:
         self.router = Router((), self.manager, clock=clock)
         self.directs = Directs(self.manager, self.router)
         self.admission = Admission(snapshot.keys, clock)
-        self.receipts, self.metrics, self.vault = Receipts(clock, self.price), Metrics(), Vault(clock)
+        self.receipts, self.metrics, self.vault = Receipts(clock), Metrics(), Vault(clock)
         self.envelopes = Envelopes(_secret(snapshot.settings.secret_env))
         self.pricing = Pricing(self.manager.configuration.prices)
         self.known_tools = KnownTools()
@@ -100,7 +100,8 @@ class State:
                     self.pricing.cost(TokenUsage(), id, model or "")
 
     def note(self, receipt: Receipt, key: Key | None) -> None:
-        """Keep the receipt of a call, and count the call."""
+        """Look up what a call cost, keep its receipt, and count the call."""
+        self._price(receipt)
         self.receipts.keep(receipt, None if key is None else key.name)
         metrics, way = self.metrics, PASSED if receipt.passed else TRANSLATED
         labels = ("dialect", receipt.dialect), way, ("status", str(receipt.status))
@@ -112,16 +113,12 @@ class State:
             metrics.count("interlingua_tokens_total", INPUT, usage.total_input_tokens)
             metrics.count("interlingua_tokens_total", OUTPUT, usage.output_tokens)
 
-    def price(self, receipt: Receipt, *, is_own: bool = True) -> None:
-        """Look up what a call cost, and count the cost if ``is_own``: the call was one of this process.
-
-        This is done when the cost is needed, at the latest before the receipt becomes bytes.
-        """
+    def _price(self, receipt: Receipt) -> None:
         if receipt.billed is None or receipt.usage is None:
             return
         receipt.cost_usd = self.pricing.cost(receipt.usage, *receipt.billed).cost_usd
         receipt.billed, receipt.usage = None, replace(receipt.usage, raw=None)  # only the price needed the details
-        if receipt.cost_usd and is_own:
+        if receipt.cost_usd:
             self.metrics.add("interlingua_cost_usd_total", receipt.cost_usd)
 
     # -------------------------------------------------------------------------------------------------- other processes
@@ -152,7 +149,6 @@ class State:
         return self.metrics.text(json.decode(sums, type=Sums) for process, sums in all_sums.items() if process != own)
 
     def _update_metrics(self) -> None:
-        self.price_newest()
         self.metrics.set("interlingua_open_requests", self.open)
 
     async def close(self) -> None:
@@ -163,17 +159,7 @@ class State:
             self.publish_sums()
             await asyncio.to_thread(self._shared.close)
 
-    # ---------------------------------------------------------------------------------------------- prices and models
-
-    def price_newest(self) -> None:
-        """Look up the costs of all calls whose cost was not looked up yet."""
-        for receipt in self.receipts.newest():
-            self.price(receipt)
-
-    def priced_receipts(self) -> list[Receipt]:
-        """All receipts of this process, with their costs."""
-        self.price_newest()
-        return self.receipts.all()
+    # --------------------------------------------------------------------------------------------------------- models
 
     def list_models(self, key: Key | None) -> list[Listed]:
         """The models that a key may use: those of the routes; without routes, the configured models."""
