@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -116,7 +117,7 @@ class State:
     def _price(self, receipt: Receipt) -> None:
         if receipt.billed is None or receipt.usage is None:
             return
-        receipt.cost_usd = self.pricing.cost(receipt.usage, *receipt.billed).cost_usd
+        receipt.cost_usd = self.pricing.cost(receipt.usage, *receipt.billed, at=datetime.now(UTC)).cost_usd
         receipt.billed, receipt.usage = None, replace(receipt.usage, raw=None)  # only the price needed the details
         if receipt.cost_usd:
             self.metrics.add("interlingua_cost_usd_total", receipt.cost_usd)

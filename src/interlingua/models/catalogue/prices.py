@@ -6,7 +6,7 @@ A table returns a cost, or None if it does not know the price: an unknown price 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -282,9 +282,10 @@ class _Listed:
         self.tiers = frozenset(named | {"batch"})
 
     def rates_at(self, at: datetime | None) -> Rates | None:
-        """The rates at a time, if the price is plain then; the default is now."""
-        price = self._model.get_prices(at or datetime.now(UTC)) if self._is_dated else self._model.prices
-        return self._rates[id(price)]
+        """The rates at a time, if the price is plain then. None without a time if they change: we have no clock."""
+        if not self._is_dated:
+            return self._rates[id(self._model.prices)]
+        return None if at is None else self._rates[id(self._model.get_prices(at))]
 
 
 def _listed(snapshot: Any, provider: str, model: str) -> _Listed | None:
