@@ -171,16 +171,27 @@ def _relocated(path: str, places: Mapping[str, str]) -> str:
 
 def _lost_residue(place: tuple[str | int, ...], dialect: str, key: str, value: Json) -> Loss:
     """The loss of a field of another dialect at ``place``, which is empty for a whole request or response."""
-    if not place and type(value) in PLAIN and key not in VARYING and len(key) <= QUOTED:
-        return _lost_field(dialect, key)
+    if not place and key not in VARYING and len(key) <= QUOTED:
+        if type(value) in PLAIN:
+            return _lost_field(dialect, key)
+        if is_object(value) and _is_flat(value):
+            return _lost_field(dialect, key, *value)
     path = "/".join(map(str, (*place, "extras", dialect, key)))
     return Loss(path, "dropped", _untranslated(dialect, key, value), _weight(key, value, whole=not place))
 
 
+def _is_flat(value: Wire) -> bool:
+    """Whether an object holds a few plain values, none of them blank, whose loss depends on their keys alone."""
+    held = value.values()
+    is_plain = 0 < len(value) <= FEW and PLAIN.issuperset(map(type, held)) and "" not in held
+    return is_plain and VARYING.isdisjoint(value) and max(map(len, value)) <= QUOTED
+
+
 @lru_cache(maxsize=256)
-def _lost_field(dialect: str, key: str) -> Loss:
-    """The loss of a plain value of a whole answer, cached: the same fields are lost in every answer of a provider."""
-    value = True
+def _lost_field(dialect: str, key: str, *inner: str) -> Loss:
+    """The loss of a plain value of a whole answer, or of an object of such values under the keys ``inner``; cached,
+    because the same fields are lost in every answer of a provider."""
+    value = dict.fromkeys(inner, True) if inner else True
     reason, weight = _untranslated(dialect, key, value), _weight(key, value, whole=True)
     return Loss(f"extras/{dialect}/{key}", "dropped", reason, weight)
 
